@@ -1,0 +1,27 @@
+#include "cli/verb.hpp"
+
+#include "support/error.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace breakeven::cli {
+
+const registry<Verb>& verbs() {
+  static const registry<Verb> table = [] {
+    registry<Verb> rows("verb");
+    return rows;
+  }();
+  return table;
+}
+
+void print(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0)
+    throw error(error_kind::environment,
+                std::string("cannot write to standard output: ") + std::strerror(errno));
+}
+
+} // namespace breakeven::cli
