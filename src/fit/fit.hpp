@@ -19,8 +19,7 @@ public:
 
   [[nodiscard]] double step_s(std::int64_t context, std::int64_t new_tokens) const;
   [[nodiscard]] double prefill_s(std::int64_t context, std::int64_t new_tokens) const;
-  [[nodiscard]] double saved_s(std::int64_t resident, std::int64_t cached,
-                               std::int64_t prompt) const;
+  [[nodiscard]] double saved_s(std::int64_t resident, std::int64_t cached, std::int64_t prompt) const;
 
 private:
   struct Grid {
