@@ -59,9 +59,14 @@ public:
     m_table = file.calibrated_lengths;
     std::sort(m_table.begin(), m_table.end());
     m_table.erase(std::unique(m_table.begin(), m_table.end()), m_table.end());
-    if (m_table.empty() || m_table.front() < 1 || m_table.back() > largest_length)
+    if (m_table.empty() || m_table.front() < 1)
       throw error(error_kind::bad_input,
-                  "the break-even search needs calibrated lengths from 1 token to 2^40");
+                  "the break-even search needs calibrated lengths of at least 1 token");
+    if (m_table.back() / file.model.chunk_tokens > most_steps)
+      throw error(error_kind::bad_input,
+                  "a calibrated length of " + std::to_string(m_table.back()) +
+                      " tokens takes too many steps of " + std::to_string(file.model.chunk_tokens) +
+                      " tokens to search");
   }
 
   void run() {
@@ -74,7 +79,7 @@ public:
   }
 
 private:
-  static constexpr std::int64_t largest_length = std::int64_t{1} << 40;
+  static constexpr std::int64_t most_steps = std::int64_t{1} << 17;
 
   void prepare_rows() {
     for (const std::int64_t prefix : m_table)
