@@ -69,7 +69,9 @@ LoadFit fit_load(const std::vector<profile::SweepPoint>& points, measure::Random
 struct LoadModelOptions {
   double confidence = 0.95;
   int replicates = 200;
-  double max_holdout_error = 0.25; ///< worst relative error accepted at held-out points
+  /// Worst relative error accepted at held-out points (without any: at each point left out in turn),
+  /// beyond the interval of the point itself.
+  double max_holdout_error = 0.25;
   double ceiling_Bps = 0;          ///< physical limit; 0 = none known
   std::uint64_t seed = 1;
 };
