@@ -52,11 +52,18 @@ std::int64_t loadable_tokens(const profile::Model& model, std::int64_t tokens);
 std::int64_t kv_bytes(const profile::Model& model, std::int64_t tokens);
 std::int64_t pieces(const profile::Layout& layout, std::int64_t tokens);
 
-/// fixed_s + pieces * piece_s + bytes / bandwidth, all constants >= 0.
+/// fixed_s + pieces * piece_s + bytes / bandwidth, all constants >= 0. With a knee > 0, the first
+/// `knee_bytes` of each piece cost below_s_per_byte instead of 1 / bandwidth (profile::PieceKnee).
 struct LoadFit {
   double fixed_s = 0, piece_s = 0, bandwidth_Bps = 0;
+  double knee_bytes = 0, below_s_per_byte = 0;
   /// Throws error::bad_input without a positive bandwidth.
   [[nodiscard]] double load_s(std::int64_t bytes, std::int64_t pieces) const;
+  /// The same without the check.
+  [[nodiscard]] double seconds(double bytes, double pieces) const {
+    const double below = bytes < pieces * knee_bytes ? bytes : pieces * knee_bytes;
+    return fixed_s + pieces * piece_s + below * below_s_per_byte + (bytes - below) / bandwidth_Bps;
+  }
 };
 
 /// Non-negative least squares on the medians of all points given, weighted for relative error.
@@ -69,10 +76,13 @@ LoadFit fit_load(const std::vector<profile::SweepPoint>& points, measure::Random
 struct LoadModelOptions {
   double confidence = 0.95;
   int replicates = 200;
-  /// Worst relative error accepted at held-out points (without any: at each point left out in turn),
-  /// beyond the interval of the point itself.
+  /// Worst relative error accepted at held-out points (without any: at each point left out in
+  /// turn), beyond the interval of the point itself.
   double max_holdout_error = 0.25;
-  double ceiling_Bps = 0;          ///< physical limit; 0 = none known
+  double ceiling_Bps = 0; ///< physical limit; 0 = none known
+  /// Look for a knee in piece size, and take it when the data clearly say so. Set it only where
+  /// whoever reads the load model evaluates LoadModel::knee.
+  bool piecewise = false;
   std::uint64_t seed = 1;
 };
 /// Fills tier.load from tier.sweep (in_flight 1 for the constants, all for the bandwidths), or

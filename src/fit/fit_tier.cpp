@@ -77,7 +77,7 @@ Holdout holdout_errors(const LoadFit& fit, const Points& fitted, const Points& h
     for (std::size_t i = 0; i < fitted.size(); ++i) {
       Points rest = fitted;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-      const auto without = LoadRegression(rest).central();
+      const auto without = LoadRegression(rest, fit.knee_bytes).central();
       if (!without) fail("the bandwidth hangs on the single load of " + describe(fitted[i]));
       result.add(*without, fitted[i]);
     }
@@ -88,15 +88,17 @@ Holdout holdout_errors(const LoadFit& fit, const Points& fitted, const Points& h
 /// squares in the one unknown, weighted for relative error. Not positive = not determined.
 double shared_seconds_per_byte(const LoadFit& alone, const Points& points,
                                const std::vector<double>& seconds) {
-  double above = 0, below = 0;
+  double covariance = 0, variance = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const double per_byte = static_cast<double>(points[i].bytes) / seconds[i];
-    const double rest =
-        (alone.fixed_s + static_cast<double>(points[i].pieces) * alone.piece_s) / seconds[i];
-    above += per_byte * (1 - rest);
-    below += per_byte * per_byte;
+    const double piece_count = static_cast<double>(points[i].pieces);
+    const double bytes = static_cast<double>(points[i].bytes);
+    const double below = std::min(bytes, piece_count * alone.knee_bytes);
+    const double per_byte = (bytes - below) / seconds[i];
+    const double rest = alone.seconds(below, piece_count) / seconds[i];
+    covariance += per_byte * (1 - rest);
+    variance += per_byte * per_byte;
   }
-  return below > 0 ? above / below : 0;
+  return variance > 0 ? covariance / variance : 0;
 }
 
 void require_below_ceiling(const Points& sweep, double ceiling_Bps) {
@@ -124,9 +126,10 @@ Fitted fit_alone(const Points& points, const LoadModelOptions& options, measure:
   if (shapes.size() < 3)
     fail("only " + std::to_string(shapes.size()) +
          " different loads were measured one at a time; a load model needs 3");
-  const LoadRegression regression(points);
+  const LoadRegression regression =
+      options.piecewise ? choose_regression(points) : LoadRegression(points);
   Fitted fitted;
-  fitted.central = fit_load(points);
+  fitted.central = regression.knee_bytes() > 0 ? *regression.central() : fit_load(points);
   for (int i = 0; i < options.replicates; ++i)
     if (const auto replicate = regression.replicate(random))
       fitted.replicates.push_back(*replicate);
@@ -177,6 +180,10 @@ profile::LoadModel model_of(const profile::Tier& tier, const LoadModelOptions& o
   profile::LoadModel load;
   load.fixed_s = estimate_of(fitted, &LoadFit::fixed_s, options.confidence);
   load.piece_s = estimate_of(fitted, &LoadFit::piece_s, options.confidence);
+  if (fitted.central.knee_bytes > 0)
+    load.knee =
+        profile::PieceKnee{std::llround(fitted.central.knee_bytes),
+                           estimate_of(fitted, &LoadFit::below_s_per_byte, options.confidence)};
   load.bandwidth.push_back({1, estimate_of(fitted, &LoadFit::bandwidth_Bps, options.confidence)});
   std::set<std::int64_t> depths;
   for (const profile::SweepPoint& point : tier.sweep)

@@ -45,8 +45,7 @@ std::int64_t pieces(const profile::Layout& layout, std::int64_t tokens) {
 
 double LoadFit::load_s(std::int64_t bytes, std::int64_t piece_count) const {
   if (!(bandwidth_Bps > 0)) throw error(error_kind::bad_input, "a load model has no bandwidth");
-  return fixed_s + static_cast<double>(piece_count) * piece_s +
-         static_cast<double>(bytes) / bandwidth_Bps;
+  return seconds(static_cast<double>(bytes), static_cast<double>(piece_count));
 }
 
 LoadFit fit_load(const std::vector<profile::SweepPoint>& points) {

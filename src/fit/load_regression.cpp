@@ -2,14 +2,17 @@
 
 #include "support/error.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace breakeven::fit {
 
 namespace {
 
-constexpr int fixed_column = 0, pieces_column = 1, bytes_column = 2;
+constexpr int above_column = 0, fixed_column = 1, pieces_column = 2, below_column = 3;
 constexpr double rank_threshold = 1e-6;
 
 std::vector<const profile::Measurement*>
@@ -33,30 +36,39 @@ void require_usable(const std::vector<profile::SweepPoint>& points) {
 
 } // namespace
 
-LoadRegression::LoadRegression(const std::vector<profile::SweepPoint>& points)
-    : m_points(points), m_resample(all_measurements(points)) {
+LoadRegression::LoadRegression(const std::vector<profile::SweepPoint>& points, double knee_bytes)
+    : m_points(points), m_knee_bytes(knee_bytes), m_resample(all_measurements(points)) {
   require_usable(points);
   const auto rows = static_cast<Eigen::Index>(points.size());
-  m_design.resize(rows, 3);
+  m_design.resize(rows, knee_bytes > 0 ? 4 : 3);
   for (Eigen::Index i = 0; i < rows; ++i) {
     const profile::SweepPoint& point = points[static_cast<std::size_t>(i)];
-    const double seconds = point.seconds.median_s;
-    m_design(i, fixed_column) = 1 / seconds;
-    m_design(i, pieces_column) = static_cast<double>(point.pieces) / seconds;
-    m_design(i, bytes_column) = static_cast<double>(point.bytes) / seconds;
+    const double bytes = static_cast<double>(point.bytes);
+    const double below = std::min(bytes, knee_bytes * static_cast<double>(point.pieces));
+    m_design(i, above_column) = bytes - below;
+    m_design(i, fixed_column) = 1;
+    m_design(i, pieces_column) = static_cast<double>(point.pieces);
+    if (knee_bytes > 0) m_design(i, below_column) = below;
+    m_design.row(i) /= point.seconds.median_s;
   }
   // Bytes are 1e9 times larger than seconds: compare columns of unit length.
   m_column_scale = m_design.colwise().norm().transpose();
+  for (Eigen::Index i = 0; i < m_column_scale.size(); ++i)
+    if (!(m_column_scale(i) > 0)) m_column_scale(i) = 1; // no byte above the knee
   m_design *= m_column_scale.cwiseInverse().asDiagonal();
 
-  // Among equally good sets the first wins, so those with a bandwidth come first.
-  add_active_set({fixed_column, pieces_column, bytes_column});
-  add_active_set({fixed_column, bytes_column});
-  add_active_set({pieces_column, bytes_column});
-  add_active_set({bytes_column});
-  add_active_set({fixed_column, pieces_column});
-  add_active_set({fixed_column});
-  add_active_set({pieces_column});
+  // Among equally good sets the first wins: those with a bandwidth, and few others, come first.
+  const int others = static_cast<int>(m_design.cols()) - 1;
+  for (const bool with_bandwidth : {true, false})
+    for (int count = 0; count <= others; ++count)
+      for (unsigned mask = 0; mask < 1u << others; ++mask) {
+        if (std::popcount(mask) != count || (!with_bandwidth && count == 0)) continue;
+        std::vector<int> columns;
+        if (with_bandwidth) columns.push_back(above_column);
+        for (int i = 0; i < others; ++i)
+          if ((mask >> i & 1) != 0) columns.push_back(i + 1);
+        add_active_set(std::move(columns));
+      }
   split_residual();
 }
 
@@ -75,11 +87,11 @@ void LoadRegression::add_active_set(std::vector<int> columns) {
 
 std::optional<LoadFit> LoadRegression::solve(const Eigen::VectorXd& relative_times) const {
   double best = std::numeric_limits<double>::infinity();
-  Eigen::Vector3d solution = Eigen::Vector3d::Zero();
+  Eigen::VectorXd solution = Eigen::VectorXd::Zero(m_design.cols());
   for (const ActiveSet& set : m_active_sets) {
     const Eigen::VectorXd part = set.solver * relative_times;
     if (part.minCoeff() < 0) continue;
-    Eigen::Vector3d candidate = Eigen::Vector3d::Zero();
+    Eigen::VectorXd candidate = Eigen::VectorXd::Zero(m_design.cols());
     for (std::size_t i = 0; i < set.columns.size(); ++i)
       candidate(set.columns[i]) = part(static_cast<Eigen::Index>(i));
     const double residual = (m_design * candidate - relative_times).squaredNorm();
@@ -88,11 +100,14 @@ std::optional<LoadFit> LoadRegression::solve(const Eigen::VectorXd& relative_tim
       solution = candidate;
     }
   }
+  // Columns have unit length: this is the share of the bytes in all the time, and rounding below
+  // 1e-9.
+  if (!(solution(above_column) > 1e-9)) return std::nullopt;
   solution = solution.cwiseQuotient(m_column_scale);
-  const double bandwidth_Bps = 1 / solution(bytes_column);
-  if (!solution.allFinite() || !(solution(bytes_column) > 0) || !std::isfinite(bandwidth_Bps))
-    return std::nullopt;
-  return LoadFit{solution(fixed_column), solution(pieces_column), bandwidth_Bps};
+  const double bandwidth_Bps = 1 / solution(above_column);
+  if (!solution.allFinite() || !std::isfinite(bandwidth_Bps)) return std::nullopt;
+  return LoadFit{solution(fixed_column), solution(pieces_column), bandwidth_Bps, m_knee_bytes,
+                 m_knee_bytes > 0 ? solution(below_column) : 0};
 }
 
 std::optional<LoadFit> LoadRegression::central() const {
@@ -103,18 +118,32 @@ void LoadRegression::split_residual() {
   const Eigen::Index rows = m_design.rows();
   m_misfit = Eigen::VectorXd::Zero(rows);
   const auto fitted = central();
-  if (!fitted || rows <= 3) return;
-  double residual_square = 0, noise_square = 0;
+  const Eigen::Index unknowns = m_design.cols();
+  if (!fitted || rows <= unknowns) return;
+  double noise_square = 0;
   for (Eigen::Index i = 0; i < rows; ++i) {
     const profile::SweepPoint& point = m_points[static_cast<std::size_t>(i)];
     m_misfit(i) = fitted->load_s(point.bytes, point.pieces) / point.seconds.median_s - 1;
-    residual_square += m_misfit(i) * m_misfit(i);
     const double deviation = m_resample.relative_deviation(point.seconds);
     noise_square += deviation * deviation;
   }
-  const double free = static_cast<double>(rows - 3) / static_cast<double>(rows);
+  const double residual_square = m_misfit.squaredNorm();
+  const double free = static_cast<double>(rows - unknowns) / static_cast<double>(rows);
   const double unexplained = std::max(0.0, residual_square / free - noise_square);
   m_misfit *= residual_square > 0 ? std::sqrt(unexplained / residual_square) : 0;
+}
+
+double LoadRegression::misfit() const {
+  return std::sqrt(m_misfit.squaredNorm() / static_cast<double>(m_misfit.size()));
+}
+
+double LoadRegression::residual(const LoadFit& fit) const {
+  double sum = 0;
+  for (const profile::SweepPoint& point : m_points) {
+    const double error = fit.load_s(point.bytes, point.pieces) / point.seconds.median_s - 1;
+    sum += error * error;
+  }
+  return sum;
 }
 
 std::optional<LoadFit> LoadRegression::replicate(measure::Random& random) const {

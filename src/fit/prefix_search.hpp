@@ -16,7 +16,8 @@ inline constexpr std::int64_t no_length = std::numeric_limits<std::int64_t>::max
 /// both sides of each chunk edge of the engine and of the tiers, and each bend of the curves, in
 /// [lo, hi]. Only loadable lengths (multiples of the model's checkpoint) count. Ascending; empty
 /// when no length is loadable. Tier chunks are left out where they are so many (over 16,384) that
-/// one chunk is next to nothing against the prefix.
+/// one chunk is next to nothing against the prefix. A load model with a knee in piece size can bend
+/// once more within a tier's chunk.
 std::vector<std::int64_t> search_lengths(const profile::Model& model, const PrefillCurve& curve,
                                          const std::vector<profile::Tier>& tiers, std::int64_t lo,
                                          std::int64_t hi);
@@ -31,7 +32,7 @@ public:
   LoadSizes(const profile::Model& model, const profile::Layout& layout,
             const std::vector<std::int64_t>& lengths);
   [[nodiscard]] double load_s(const LoadFit& fit, std::size_t i) const {
-    return fit.fixed_s + m_pieces[i] * fit.piece_s + m_bytes[i] / fit.bandwidth_Bps;
+    return fit.seconds(m_bytes[i], m_pieces[i]);
   }
 
 private:

@@ -15,7 +15,8 @@ bool nearly_equal(double a, double b) {
 
 bool agree(const LoadFit& a, const LoadFit& b) {
   return nearly_equal(a.fixed_s, b.fixed_s) && nearly_equal(a.piece_s, b.piece_s) &&
-         nearly_equal(a.bandwidth_Bps, b.bandwidth_Bps);
+         nearly_equal(a.bandwidth_Bps, b.bandwidth_Bps) &&
+         nearly_equal(a.below_s_per_byte * 1e9, b.below_s_per_byte * 1e9);
 }
 
 std::optional<LoadRegression> regression_of(const std::vector<profile::SweepPoint>& sweep,
@@ -25,7 +26,7 @@ std::optional<LoadRegression> regression_of(const std::vector<profile::SweepPoin
     if (point.in_flight == 1 && !point.holdout) points.push_back(point);
   if (points.size() < 3) return std::nullopt;
   try {
-    LoadRegression regression(points);
+    LoadRegression regression(points, central.knee_bytes);
     const auto fitted = regression.central();
     if (fitted && agree(*fitted, central)) return regression;
   } catch (const error&) {
@@ -42,7 +43,9 @@ double draw(const profile::Estimate& estimate, double least, measure::Random& ra
 
 TierDraw::TierDraw(const profile::LoadModel& load, const std::vector<profile::SweepPoint>& sweep)
     : m_load(load), m_central{load.fixed_s.value, load.piece_s.value,
-                              load.bandwidth.front().bandwidth_Bps.value},
+                              load.bandwidth.front().bandwidth_Bps.value,
+                              load.knee ? static_cast<double>(load.knee->piece_bytes) : 0,
+                              load.knee ? load.knee->below_s_per_byte.value : 0},
       m_regression(regression_of(sweep, m_central)) {}
 
 std::optional<LoadFit> TierDraw::replicate(measure::Random& random) const {
@@ -52,6 +55,10 @@ std::optional<LoadFit> TierDraw::replicate(measure::Random& random) const {
   drawn.piece_s = draw(m_load.piece_s, 0, random);
   drawn.bandwidth_Bps =
       draw(m_load.bandwidth.front().bandwidth_Bps, m_central.bandwidth_Bps / 1000, random);
+  if (m_load.knee) {
+    drawn.knee_bytes = m_central.knee_bytes;
+    drawn.below_s_per_byte = draw(m_load.knee->below_s_per_byte, 0, random);
+  }
   return drawn;
 }
 
@@ -66,6 +73,8 @@ std::string TierDraw::unusable(const profile::LoadModel& load) {
     return "the bandwidth in its load model is not positive";
   if (!is_time(load.fixed_s) || !is_time(load.piece_s))
     return "a constant of its load model is negative or not a number";
+  if (load.knee && (load.knee->piece_bytes < 1 || !is_time(load.knee->below_s_per_byte)))
+    return "the knee of its load model is not positive";
   return "";
 }
 

@@ -91,10 +91,20 @@ struct BandwidthPoint {
   Estimate bandwidth_Bps; ///< of one load while `in_flight` of them run
 };
 
+/// Pieces up to piece_bytes cost another rate than the bytes beyond: where submitting small pieces
+/// overlaps with moving them, or small requests do not reach full bandwidth.
+struct PieceKnee {
+  std::int64_t piece_bytes = 0;
+  Estimate below_s_per_byte; ///< 0 = small pieces cost the same whatever their size
+};
+
 struct LoadModel {
   Estimate fixed_s, piece_s;
   std::vector<BandwidthPoint> bandwidth; ///< ascending in_flight, first 1
   double holdout_median_error = 0, holdout_worst_error = 0; ///< relative, at points left out of the fit
+  /// Absent in nearly all tiers: bytes cost 1 / bandwidth each. Else, with n pieces of b bytes in all,
+  /// min(b, n * piece_bytes) of them cost below_s_per_byte and the others 1 / bandwidth.
+  std::optional<PieceKnee> knee;
 };
 
 struct SweepPoint {

@@ -175,3 +175,76 @@ TEST_CASE("a tier that fails a sanity gate is uncalibrated with a reason") {
   tier.reason = "tmpfs";
   CHECK(reason_of(tier, {}) == "tmpfs");
 }
+
+namespace {
+
+/// Pieces from 4 KiB to 4 MiB, with times of `truth` and noise.
+profile::Tier piece_sweep(const std::function<double(double bytes, double pieces)>& truth,
+                          double noise, std::uint64_t seed) {
+  measure::Random random(seed);
+  profile::Tier tier;
+  tier.name = "memory";
+  tier.layout = {"block", 256, 1};
+  for (std::int64_t bytes = 1 << 20; bytes <= 1 << 28; bytes *= 16)
+    for (std::int64_t size = 4096; size <= std::min<std::int64_t>(bytes, 4 << 20); size *= 4) {
+      profile::SweepPoint point;
+      point.bytes = bytes;
+      point.pieces = bytes / size;
+      point.seconds = synthetic::sampled(
+          truth(static_cast<double>(bytes), static_cast<double>(point.pieces)), noise, 12, random);
+      tier.sweep.push_back(point);
+    }
+  return tier;
+}
+
+} // namespace
+
+TEST_CASE("a knee in piece size is found where there is one") {
+  // Submitting takes 3 us a piece and overlaps with moving it at 20 GB/s: the knee is at 60 kB.
+  const auto overlapped = [](double bytes, double pieces) {
+    return 1e-5 + std::max(pieces * 3e-6, bytes / 20e9);
+  };
+  fit::LoadModelOptions options;
+  options.piecewise = true;
+  profile::Tier tier = piece_sweep(overlapped, 0.01, 3);
+  fit::fit_tier(tier, options);
+  REQUIRE(tier.status == "calibrated");
+  REQUIRE(tier.load->knee);
+  CHECK(tier.load->knee->piece_bytes > 16384);
+  CHECK(tier.load->knee->piece_bytes < 262144);
+  CHECK(tier.load->bandwidth[0].bandwidth_Bps.value == Approx(20e9).epsilon(0.1));
+  CHECK(tier.load->holdout_worst_error < 0.15);
+
+  profile::Tier plain = piece_sweep(overlapped, 0.01, 3);
+  fit::fit_tier(plain, {});
+  CHECK_FALSE(plain.load.has_value()); // the gate catches what the plain model cannot describe
+}
+
+TEST_CASE("no knee is seen where there is none") {
+  fit::LoadModelOptions options;
+  options.piecewise = true;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed)
+    for (const double noise : {0.005, 0.05}) {
+      profile::Tier tier = piece_sweep(
+          [](double bytes, double pieces) { return 1e-4 + pieces * 2e-7 + bytes / 1e10; }, noise,
+          seed);
+      fit::fit_tier(tier, options);
+      REQUIRE(tier.status == "calibrated");
+      CHECK_FALSE(tier.load->knee);
+    }
+}
+
+TEST_CASE("a point that was measured badly does not condemn the model") {
+  measure::Random random(5);
+  profile::Tier tier = synthetic::tier("memory", {1e-3, 1e-5, 8e9}, {0.01, 10}, random);
+  profile::SweepPoint bad = tier.sweep.back();
+  bad.holdout = true;
+  const double right = bad.seconds.median_s;
+  bad.seconds.median_s = 1.6 * right;
+  bad.seconds.lo_s = 0.9 * right;
+  bad.seconds.hi_s = 2 * right;
+  tier.sweep.push_back(bad);
+  fit::fit_tier(tier, {});
+  REQUIRE(tier.status == "calibrated");
+  CHECK(tier.load->holdout_worst_error > 0.25); // reported as it is
+}

@@ -274,6 +274,21 @@ TEST_CASE("the frontier is where loading starts to win, by asking every cached l
   }
 }
 
+TEST_CASE("a knee in the file counts in the answers") {
+  measure::Random random(2);
+  profile::BreakEvenFile file = synthetic::file({}, {0, 6}, random);
+  const LoadFit load{0.05, 1e-4, 1e9, 65536, 1e-8}; // 256 tokens are 8 MiB in 128 pieces of 64 KiB
+  profile::Tier tier = exact_tier(load, 256, 128);
+  tier.load->knee = profile::PieceKnee{65536, {1e-8, 1e-8, 1e-8}};
+  file.tiers = {tier};
+  fit::solve(file, {});
+  const std::int64_t expected = brute_force(file, load, tier.layout);
+  REQUIRE(expected > 0);
+  CHECK(std::abs(file.tiers[0].break_even.tokens - expected) <= 256);
+  CHECK(file.lengths[3].tiers[0].load_s.value ==
+        Approx(load.load_s(fit::kv_bytes(file.model, 2048), 1024)));
+}
+
 TEST_CASE("what cannot be solved is refused") {
   measure::Random random(2);
   profile::BreakEvenFile file = synthetic::file({}, {0.01, 6}, random);
