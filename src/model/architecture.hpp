@@ -28,11 +28,11 @@ struct AttentionSpec {
   std::int64_t v_head_dim = 0;    ///< elements of one value head
   std::int64_t window_tokens = 0; ///< sliding_window and chunked only
   bool q_bias = false, k_bias = false, v_bias = false, o_bias = false;
-  bool qk_norm = false;           ///< RMSNorm of each query and key head before RoPE
+  bool qk_norm = false; ///< RMSNorm of each query and key head before RoPE
   bool rope = true;
 
   // MLA only
-  std::int64_t q_lora_rank = 0;   ///< 0: queries are projected directly
+  std::int64_t q_lora_rank = 0; ///< 0: queries are projected directly
   std::int64_t kv_lora_rank = 0;
   std::int64_t qk_nope_head_dim = 0;
   std::int64_t qk_rope_head_dim = 0;
@@ -40,7 +40,7 @@ struct AttentionSpec {
   // Sparse attention with an index-key cache (DeepSeek sparse attention and kin); 0 = none
   std::int64_t index_heads = 0;
   std::int64_t index_head_dim = 0;
-  std::int64_t index_topk = 0;    ///< keys that a query attends to at most
+  std::int64_t index_topk = 0; ///< keys that a query attends to at most
 
   /// Elements of KV cache that one token adds in one such layer (index keys not counted).
   [[nodiscard]] std::int64_t kv_elements_per_token() const;
@@ -52,13 +52,13 @@ std::string to_string(StateKind kind);
 /// Recurrent state of one layer and one sequence; constant in the number of tokens.
 struct StateSpec {
   StateKind kind = StateKind::none;
-  std::int64_t heads = 0;       ///< value heads
-  std::int64_t key_heads = 0;   ///< heads of B/C or of q/k (groups in Mamba-2)
-  std::int64_t head_dim = 0;    ///< value head size
-  std::int64_t state_dim = 0;   ///< key head size or SSM state size
+  std::int64_t heads = 0;     ///< value heads
+  std::int64_t key_heads = 0; ///< heads of B/C or of q/k (groups in Mamba-2)
+  std::int64_t head_dim = 0;  ///< value head size
+  std::int64_t state_dim = 0; ///< key head size or SSM state size
   std::int64_t conv_kernel = 0;
   std::int64_t conv_channels = 0;
-  std::int64_t bytes = 0;       ///< convolution + recurrent state in bytes, dtypes applied
+  std::int64_t bytes = 0; ///< convolution + recurrent state in bytes, dtypes applied
 };
 
 enum class MlpKind { none, gated, plain, moe };
@@ -68,8 +68,8 @@ enum class Activation { silu, gelu, relu2, other };
 
 struct MlpSpec {
   MlpKind kind = MlpKind::none;
-  std::int64_t intermediate = 0;       ///< width of one (routed expert's) MLP
-  bool gated = true;                   ///< gate and up projections (MoE: of each expert)
+  std::int64_t intermediate = 0; ///< width of one (routed expert's) MLP
+  bool gated = true;             ///< gate and up projections (MoE: of each expert)
   Activation activation = Activation::silu;
   bool bias = false;
   // MoE only
@@ -86,7 +86,7 @@ enum class GemmRows {
 
 /// One weight matrix a token passes: out[rows x n] = in[rows x k] * w[k x n].
 struct Gemm {
-  std::string name;      ///< "qkv", "attention_output", "gate_up", "down", "router", ...
+  std::string name; ///< "qkv", "attention_output", "gate_up", "down", "router", ...
   std::int64_t k = 0;
   std::int64_t n = 0;
   GemmRows rows = GemmRows::all_tokens;
@@ -96,12 +96,12 @@ struct Gemm {
 
 /// Layers that are identical in shape and cost.
 struct LayerKind {
-  std::string name;         ///< "full", "sliding_window+moe", "mamba2", ...
-  std::int64_t count = 0;   ///< how many layers of this kind the model has
+  std::string name;       ///< "full", "sliding_window+moe", "mamba2", ...
+  std::int64_t count = 0; ///< how many layers of this kind the model has
   AttentionSpec attention;
   StateSpec state;
   MlpSpec mlp;
-  std::vector<Gemm> gemms;  ///< in execution order
+  std::vector<Gemm> gemms;            ///< in execution order
   std::int64_t parameters = 0;        ///< all weights of ONE such layer, biases and norms included
   std::int64_t active_parameters = 0; ///< the same without the routed experts a token does not pass
 };
@@ -114,10 +114,10 @@ struct Vocabulary {
 /// What any room needs to know of a model. Sizes are elements unless the name says bytes.
 struct Architecture {
   std::string name;
-  std::string family;  ///< reader that understood it, e.g. "llama"
-  std::string source;  ///< where the facts came from, as given in the file or the path
+  std::string family; ///< reader that understood it, e.g. "llama"
+  std::string source; ///< where the facts came from, as given in the file or the path
   std::int64_t hidden = 0;
-  std::int64_t layers = 0;             ///< decoder layers in all kinds together
+  std::int64_t layers = 0;              ///< decoder layers in all kinds together
   std::int64_t max_position_tokens = 0; ///< 0 = not stated
   Vocabulary vocabulary;
   DType weight_dtype = DType::bf16;
@@ -125,14 +125,16 @@ struct Architecture {
   DType kv_dtype = DType::bf16;
   DType index_dtype = DType::bf16;
   std::vector<LayerKind> kinds;
-  std::int64_t parameters = 0;         ///< 0 = no certain formula
+  std::int64_t parameters = 0; ///< 0 = no certain formula
   std::int64_t active_parameters = 0;
-  std::int64_t tensor_parallel = 1;    ///< shapes above are per rank when > 1
+  std::int64_t tensor_parallel = 1;             ///< shapes above are per rank when > 1
   std::int64_t kv_bytes_per_token_override = 0; ///< user's own figure for full layers; 0 = none
-  std::vector<std::string> assumptions; ///< what was not in the file and is assumed, one sentence each
-  std::vector<std::string> overrides;   ///< what the user changed, "kv_dtype=fp8 (--kv-dtype)"
+  std::vector<std::string>
+      assumptions; ///< what was not in the file and is assumed, one sentence each
+  std::vector<std::string> overrides; ///< what the user changed, "kv_dtype=fp8 (--kv-dtype)"
 
-  /// Bytes that each further token adds without bound: full-attention KV or MLA latent (no index keys).
+  /// Bytes that each further token adds without bound: full-attention KV or MLA latent (no index
+  /// keys).
   [[nodiscard]] std::int64_t full_bytes_per_token() const;
   [[nodiscard]] std::int64_t index_bytes_per_token() const;
   /// Bytes of recurrent state of one sequence.
@@ -153,9 +155,9 @@ std::vector<WindowTerm> window_terms(const Architecture& architecture);
 
 /// Options a user may force; each used one is recorded in Architecture::overrides.
 struct ReadOptions {
-  std::string kv_dtype;                  ///< "" = from the file
-  std::int64_t kv_bytes_per_token = 0;   ///< 0 = from the architecture
-  bool mla_expanded = false;             ///< the engine caches decompressed K and V
+  std::string kv_dtype;                ///< "" = from the file
+  std::int64_t kv_bytes_per_token = 0; ///< 0 = from the architecture
+  bool mla_expanded = false;           ///< the engine caches decompressed K and V
   std::int64_t tensor_parallel = 1;
 };
 

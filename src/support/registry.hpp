@@ -17,7 +17,9 @@ class registry {
 public:
   explicit registry(std::string noun) : m_noun(std::move(noun)) {}
 
-  void add(std::string name, Entry entry) { m_rows.emplace_back(std::move(name), std::move(entry)); }
+  void add(std::string name, Entry entry) {
+    m_rows.emplace_back(std::move(name), std::move(entry));
+  }
   [[nodiscard]] const std::vector<std::pair<std::string, Entry>>& rows() const { return m_rows; }
 
   [[nodiscard]] const Entry* find(std::string_view name) const {
@@ -33,13 +35,15 @@ public:
     if (const std::string near = nearest_name(name, names()); !near.empty())
       message += ", did you mean '" + near + "'?";
     message += " Known:";
-    for (const std::string& known : names()) message += " " + known;
+    for (const std::string& known : names())
+      message += " " + known;
     throw error(error_kind::usage, message);
   }
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> result;
-    for (const auto& row : m_rows) result.push_back(row.first);
+    for (const auto& row : m_rows)
+      result.push_back(row.first);
     return result;
   }
 

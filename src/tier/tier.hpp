@@ -25,10 +25,10 @@ TierSpec parse_tier_spec(const std::string& text);
 
 /// How the KV cache of a prefix lies in the device and in the store.
 struct KvLayout {
-  std::string name;                 ///< "block over all layers", "per layer, K and V apart", ...
-  std::int64_t bytes_per_token = 0; ///< all layers together, as loaded
-  std::int64_t chunk_tokens = 256;  ///< tokens stored and fetched as one object
-  std::int64_t block_tokens = 16;   ///< tokens per device block
+  std::string name;                  ///< "block over all layers", "per layer, K and V apart", ...
+  std::int64_t bytes_per_token = 0;  ///< all layers together, as loaded
+  std::int64_t chunk_tokens = 256;   ///< tokens stored and fetched as one object
+  std::int64_t block_tokens = 16;    ///< tokens per device block
   std::int64_t pieces_per_chunk = 1; ///< contiguous device-side runs that one chunk scatters into
 };
 
@@ -41,8 +41,9 @@ struct LoadShape {
 
 struct TierOptions {
   KvLayout layout;
-  std::uint64_t max_load_bytes = 0; ///< largest `LoadShape::bytes * in_flight` that will be asked for
-  int threads = 0;                  ///< 0 = as many as affinity and cgroup quota allow
+  std::uint64_t max_load_bytes =
+      0;           ///< largest `LoadShape::bytes * in_flight` that will be asked for
+  int threads = 0; ///< 0 = as many as affinity and cgroup quota allow
   std::uint64_t seed = 1;
 };
 
@@ -56,8 +57,9 @@ public:
   /// Also measures the store side. Throws error::environment (no space, not writable, ...).
   void prepare();
 
-  /// A load from this tier into the device's KV buffer, from the call until the last byte is usable.
-  /// Every run reads bytes that no cache holds ("cold"), and is checksummed outside the timed region.
+  /// A load from this tier into the device's KV buffer, from the call until the last byte is
+  /// usable. Every run reads bytes that no cache holds ("cold"), and is checksummed outside the
+  /// timed region.
   std::unique_ptr<measure::Workload> load(const LoadShape& shape);
 
   /// Facts found while preparing: drive model, file system, access method, NUMA node, ...
@@ -95,9 +97,9 @@ private:
 };
 
 struct TierKind {
-  std::string summary;                               ///< one line for --list
+  std::string summary;                                   ///< one line for --list
   std::vector<std::pair<std::string, std::string>> keys; ///< key -> what it means
-  std::function<std::string()> unavailable_reason;   ///< empty when usable here
+  std::function<std::string()> unavailable_reason;       ///< empty when usable here
   /// Scratch bytes and host memory that prepare() will take, for --dry-run and free-space checks.
   std::function<std::uint64_t(const TierSpec&, const TierOptions&)> scratch_bytes;
   std::function<std::unique_ptr<Tier>(const TierSpec&, const TierOptions&, compute::DeviceBuffer&)>

@@ -324,3 +324,26 @@ TEST_CASE("solving with 200 replicates, 3 tiers and a million tokens", "[.speed]
     CHECK(file.tiers[0].break_even.verdict == Verdict::at);
   }
 }
+
+TEST_CASE("a solved file survives being written and read") {
+  measure::Random random(6);
+  profile::BreakEvenFile file = synthetic::file({}, {0.02, 12}, random);
+  file.tiers = {synthetic::tier("even", {0.08, 1e-4, 2e9}, {0.02, 12}, random),
+                synthetic::tier("slow", {1e-3, 0, 1e7}, {0.02, 12}, random),
+                synthetic::tier("few", {1e-3, 0, 1e7}, {0.02, 12}, random)};
+  file.tiers[2].sweep.resize(1);
+  for (auto& tier : file.tiers) fit::fit_tier(tier, {});
+  fit::solve(file, {});
+  const profile::BreakEven before = file.tiers[0].break_even;
+  std::vector<double> load_s;
+  for (const auto& length : file.lengths) load_s.push_back(length.tiers[0].load_s.value);
+
+  file = profile::from_json_text(profile::to_json_text(file), "test");
+  fit::solve(file, {}); // the raw samples are in the file: solving again changes nothing
+  CHECK(file.tiers[0].break_even.tokens == before.tokens);
+  CHECK(file.tiers[0].break_even.lo_tokens == before.lo_tokens);
+  CHECK(file.tiers[0].break_even.hi_tokens == before.hi_tokens);
+  for (std::size_t i = 0; i < load_s.size(); ++i)
+    CHECK(file.lengths[i].tiers[0].load_s.value == Approx(load_s[i]));
+  CHECK_FALSE(profile::to_json_text(file).empty());
+}
