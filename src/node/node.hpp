@@ -9,22 +9,6 @@ namespace breakeven::node {
 /// What machine this is. Unknown facts are empty or 0, never guessed.
 struct NodeFacts {
   std::string cpu_model;
-<<<<<<< HEAD
-  int logical_cpus = 0;          ///< online in the machine
-  int usable_cpus = 0;           ///< by affinity mask and cgroup quota, at least 1
-  double cpu_quota = 0;          ///< CPUs by cgroup quota; 0 = no quota
-  std::vector<std::string> cpu_features; ///< of: avx2 avx512f avx512_bf16 avx512_fp16 amx_bf16 amx_int8 ...
-  std::uint64_t last_level_cache_bytes = 0;
-  int numa_nodes = 1;
-  std::uint64_t memory_bytes = 0;           ///< installed
-  std::uint64_t memory_limit_bytes = 0;     ///< cgroup limit; 0 = none
-  std::uint64_t memory_available_bytes = 0; ///< usable now: limit or machine, reclaimable cache counted as free
-  std::uint64_t memlock_limit_bytes = 0;    ///< RLIMIT_MEMLOCK; UINT64_MAX = unlimited
-  std::string os;       ///< PRETTY_NAME
-  std::string kernel;   ///< uname -r
-  std::string hypervisor; ///< "" on bare metal or unknown
-  std::string governor;   ///< cpufreq governor of cpu0, "" when not exposed
-=======
   int logical_cpus = 0; ///< online in the machine
   int usable_cpus = 0;  ///< by affinity mask and cgroup quota, at least 1
   double cpu_quota = 0; ///< CPUs by cgroup quota, may be a fraction; 0 = no quota
@@ -42,7 +26,6 @@ struct NodeFacts {
   std::string kernel;                    ///< uname -r
   std::string hypervisor;                ///< "" on bare metal or unknown
   std::string governor;                  ///< cpufreq governor of cpu0, "" when not exposed
->>>>>>> fit
   bool in_container = false;
   std::vector<std::string>
       gpus; ///< PCI "vendor:device" ids of display and compute controllers, sorted
