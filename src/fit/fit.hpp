@@ -94,7 +94,11 @@ struct BreakEvenOptions {
   std::uint64_t seed = 1;
 };
 /// Solves break_even of every calibrated tier and fills lengths and frontier, with intervals from
-/// bootstrap replicates of both sides. Needs calibrated_lengths, model, prefill and tiers.
+/// bootstrap replicates of both sides. Needs calibrated_lengths, model, prefill and tiers; a tier
+/// without a usable load model is left uncalibrated with the reason. Every length between the
+/// smallest and the largest calibrated one counts, not the listed ones alone. Time saved is never
+/// below 0 in the table. Throws error::bad_input for lengths below 1, or none, and for broken
+/// prefill grids.
 void solve(profile::BreakEvenFile& file, const BreakEvenOptions& options);
 
 } // namespace breakeven::fit

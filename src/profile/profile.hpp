@@ -155,15 +155,15 @@ struct TierAnswer {
 struct LengthAnswer {
   std::int64_t prefix_tokens = 0, kv_bytes = 0;
   Estimate saved_s;
-  double break_even_Bps =
-      0; ///< kv_bytes / saved_s: what a tier without fixed cost must deliver to tie
+  double break_even_Bps = 0; ///< kv_bytes / saved_s: what a tier without fixed cost must deliver to
+                             ///< tie; 0 = nothing is saved
   std::vector<TierAnswer> tiers;
 };
 
 struct FrontierPoint {
   std::string tier;
   std::int64_t prompt_tokens = 0;
-  double fraction = 0; ///< smallest cached fraction that wins; above 1 = none does
+  double fraction = 0; ///< smallest cached fraction from which loading wins; above 1 = none does
 };
 
 struct Warning {
