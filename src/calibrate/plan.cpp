@@ -24,9 +24,9 @@ std::vector<std::int64_t> up_to(std::vector<std::int64_t> values, std::int64_t l
 
 /// Powers of two would only ever meet the sizes that kernels are tuned for.
 std::vector<std::int64_t> dense_grid(std::int64_t chunk) {
-  return up_to({1, chunk / 128, 3 * chunk / 128, chunk / 16, 5 * chunk / 32, 3 * chunk / 8,
-                11 * chunk / 16},
-               chunk);
+  return up_to(
+      {1, chunk / 128, 3 * chunk / 128, chunk / 16, 5 * chunk / 32, 3 * chunk / 8, 11 * chunk / 16},
+      chunk);
 }
 
 std::vector<std::int64_t> context_grid(const model::Architecture& architecture, std::int64_t last) {
@@ -48,36 +48,43 @@ std::vector<GridPoint> check_points(const Plan& plan) {
 
 std::vector<std::int64_t> answer_lengths(std::int64_t last) {
   std::vector<std::int64_t> lengths;
-  for (std::int64_t length = 128; length < last; length *= 2) lengths.push_back(length);
+  for (std::int64_t length = 128; length < last; length *= 2)
+    lengths.push_back(length);
   return up_to(lengths, last);
 }
 
 tier::KvLayout layout_of(const model::Architecture& architecture, const Request& request) {
   tier::KvLayout layout;
   layout.name = "one block over all layers";
-  layout.bytes_per_token = architecture.full_bytes_per_token() + architecture.index_bytes_per_token();
+  layout.bytes_per_token =
+      architecture.full_bytes_per_token() + architecture.index_bytes_per_token();
   for (const model::WindowTerm& term : model::window_terms(architecture))
     layout.bytes_per_token += term.bytes_per_token;
   layout.block_tokens = request.block_tokens;
-  layout.chunk_tokens = std::max<std::int64_t>(256 / request.block_tokens, 1) * request.block_tokens;
+  layout.chunk_tokens =
+      std::max<std::int64_t>(256 / request.block_tokens, 1) * request.block_tokens;
   layout.pieces_per_chunk = layout.chunk_tokens / layout.block_tokens;
   return layout;
 }
 
 /// Loads over the whole range of lengths in the layout's own pieces, some lengths in other piece
-/// sizes so that bytes and pieces can be told apart, some at once, and some that the fit never sees.
+/// sizes so that bytes and pieces can be told apart, some at once, and some that the fit never
+/// sees.
 std::vector<SweepShape> sweep_of(const Plan& plan) {
   const tier::KvLayout& layout = plan.layout;
   std::vector<SweepShape> sweep;
-  const auto add = [&](std::int64_t tokens, std::int64_t pieces_per_chunk, int in_flight, bool holdout) {
+  const auto add = [&](std::int64_t tokens, std::int64_t pieces_per_chunk, int in_flight,
+                       bool holdout) {
     const std::int64_t chunks = std::max<std::int64_t>(tokens / layout.chunk_tokens, 1);
     const std::int64_t bytes = chunks * layout.chunk_tokens * layout.bytes_per_token;
-    if (static_cast<std::uint64_t>(bytes) * static_cast<std::uint64_t>(in_flight) > plan.kv_buffer_bytes)
+    if (static_cast<std::uint64_t>(bytes) * static_cast<std::uint64_t>(in_flight) >
+        plan.kv_buffer_bytes)
       return;
     const std::int64_t piece = layout.chunk_tokens * layout.bytes_per_token / pieces_per_chunk;
-    if (piece * pieces_per_chunk != layout.chunk_tokens * layout.bytes_per_token || piece < 1024) return;
-    sweep.push_back({{static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(chunks * pieces_per_chunk),
-                      in_flight},
+    if (piece * pieces_per_chunk != layout.chunk_tokens * layout.bytes_per_token || piece < 1024)
+      return;
+    sweep.push_back({{static_cast<std::uint64_t>(bytes),
+                      static_cast<std::uint64_t>(chunks * pieces_per_chunk), in_flight},
                      holdout});
   };
   const std::int64_t own = layout.pieces_per_chunk;
@@ -91,15 +98,17 @@ std::vector<SweepShape> sweep_of(const Plan& plan) {
   }
   for (const std::int64_t tokens : {std::int64_t{2816}, std::int64_t{11264}})
     if (tokens < last) add(tokens, own, 1, true);
-  for (const int in_flight : {2, 4, 8}) add(std::min<std::int64_t>(2048, last / in_flight), own, in_flight, false);
+  for (const int in_flight : {2, 4, 8})
+    add(std::min<std::int64_t>(2048, last / in_flight), own, in_flight, false);
   return sweep;
 }
 
 std::vector<TierPlan> plan_tiers(const Plan& plan, const tier::TierOptions& options) {
   const bool requested = !plan.request.tiers.empty();
   const std::vector<std::string> texts =
-      requested ? plan.request.tiers
-                : std::vector<std::string>{"memory", "file:" + std::filesystem::current_path().string()};
+      requested
+          ? plan.request.tiers
+          : std::vector<std::string>{"memory", "file:" + std::filesystem::current_path().string()};
   std::vector<TierPlan> tiers;
   for (const std::string& text : texts) {
     TierPlan tier;
@@ -129,21 +138,26 @@ void fit_into_memory(Plan& plan) {
            static_cast<double>(least_compute_bytes);
   };
   std::int64_t tokens = plan.request.max_prefix_tokens;
-  while (tokens > smallest_prefix_tokens && needed(tokens) > usable) tokens /= 2;
+  while (tokens > smallest_prefix_tokens && needed(tokens) > usable)
+    tokens /= 2;
   tokens = std::max(tokens / plan.layout.chunk_tokens, std::int64_t{1}) * plan.layout.chunk_tokens;
   if (needed(tokens) > usable)
-    throw error(error_kind::environment,
-                fmt::format("not enough memory: a prefix of {} tokens of {} needs about {} and {} are usable here; "
-                            "choose a smaller model or free memory",
-                            format_tokens(tokens), plan.architecture.name, format_bytes(needed(tokens)),
-                            format_bytes(usable)));
+    throw error(
+        error_kind::environment,
+        fmt::format(
+            "not enough memory: a prefix of {} tokens of {} needs about {} and {} are usable here; "
+            "choose a smaller model or free memory",
+            format_tokens(tokens), plan.architecture.name, format_bytes(needed(tokens)),
+            format_bytes(usable)));
   if (tokens < plan.request.max_prefix_tokens - plan.layout.chunk_tokens + 1)
     plan.warnings.push_back(
-        {"memory", fmt::format("memory holds prefixes of {} tokens, not the {} asked for: lengths beyond are "
-                               "extrapolated",
-                               format_tokens(tokens), format_tokens(plan.request.max_prefix_tokens))});
+        {"memory",
+         fmt::format("memory holds prefixes of {} tokens, not the {} asked for: lengths beyond are "
+                     "extrapolated",
+                     format_tokens(tokens), format_tokens(plan.request.max_prefix_tokens))});
   plan.max_prefix_tokens = tokens;
-  plan.kv_buffer_bytes = static_cast<std::uint64_t>(plan.layout.bytes_per_token) * static_cast<std::uint64_t>(tokens);
+  plan.kv_buffer_bytes =
+      static_cast<std::uint64_t>(plan.layout.bytes_per_token) * static_cast<std::uint64_t>(tokens);
   plan.compute_memory_bytes =
       static_cast<std::uint64_t>(usable - needed(tokens)) + least_compute_bytes;
 }
@@ -163,12 +177,14 @@ Plan make_plan(const Request& request) {
   plan.layout = layout_of(plan.architecture, request);
   if (plan.layout.bytes_per_token == 0)
     throw error(error_kind::bad_input,
-                plan.architecture.name + " keeps no KV cache per token, so there is no prefix to load or recompute");
+                plan.architecture.name +
+                    " keeps no KV cache per token, so there is no prefix to load or recompute");
   fit_into_memory(plan);
   plan.request.chunk_tokens = std::min(request.chunk_tokens, plan.max_prefix_tokens);
   plan.dense_new = dense_grid(plan.request.chunk_tokens);
   plan.attention_context = context_grid(plan.architecture, plan.max_prefix_tokens);
-  plan.attention_new = up_to({1, plan.request.chunk_tokens / 32, plan.request.chunk_tokens / 4}, plan.request.chunk_tokens);
+  plan.attention_new = up_to({1, plan.request.chunk_tokens / 32, plan.request.chunk_tokens / 4},
+                             plan.request.chunk_tokens);
   plan.step_checks = check_points(plan);
   plan.lengths = answer_lengths(plan.max_prefix_tokens);
   plan.sweep = sweep_of(plan);

@@ -39,9 +39,9 @@ struct Plan {
   std::uint64_t kv_buffer_bytes = 0;
   std::uint64_t compute_memory_bytes = 0; ///< what the compute back end may take
   tier::KvLayout layout;
-  std::vector<std::int64_t> dense_new;            ///< ascending
-  std::vector<std::int64_t> attention_context;    ///< ascending, first 0
-  std::vector<std::int64_t> attention_new;        ///< ascending
+  std::vector<std::int64_t> dense_new;         ///< ascending
+  std::vector<std::int64_t> attention_context; ///< ascending, first 0
+  std::vector<std::int64_t> attention_new;     ///< ascending
   std::vector<GridPoint> step_checks;
   std::vector<SweepShape> sweep;
   std::vector<std::int64_t> lengths; ///< prefix lengths that the break-even search covers

@@ -17,7 +17,9 @@ Progress::Progress(Mode mode, double budget_s)
     : m_quiet(mode == Mode::quiet), m_terminal(isatty(STDERR_FILENO) == 1), m_budget_s(budget_s),
       m_start(std::chrono::steady_clock::now()), m_last_draw(m_start) {}
 
-Progress::~Progress() { clear_line(); }
+Progress::~Progress() {
+  clear_line();
+}
 
 double Progress::elapsed_s() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count();

@@ -14,7 +14,7 @@ public:
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void stage(const std::string& name); ///< "building llama-3.2-1b", ...
+  void stage(const std::string& name);  ///< "building llama-3.2-1b", ...
   void update(const std::string& what); ///< at most ten times a second on a terminal, else silent
   void warn(const std::string& sentence);
   [[nodiscard]] double elapsed_s() const;

@@ -128,12 +128,19 @@ void fields(V& v, BandwidthPoint& b) {
 }
 
 template <class V>
+void fields(V& v, PieceKnee& k) {
+  v("piece_bytes", k.piece_bytes, Rule::positive);
+  v("below_s_per_byte", k.below_s_per_byte, Rule::any);
+}
+
+template <class V>
 void fields(V& v, LoadModel& l) {
   v("fixed_s", l.fixed_s, Rule::any);
   v("piece_s", l.piece_s, Rule::any);
   v("bandwidth", l.bandwidth, Rule::any);
   v("holdout_median_error", l.holdout_median_error, Rule::non_negative);
   v("holdout_worst_error", l.holdout_worst_error, Rule::non_negative);
+  v("knee", l.knee, Rule::any);
 }
 
 template <class V>

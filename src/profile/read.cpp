@@ -55,7 +55,7 @@ public:
 
 private:
   std::string join(const std::string& key) const {
-    return m_path.empty() ? key : m_path + "." + key;
+    return m_path.empty() ? key : fmt::format("{}.{}", m_path, key);
   }
 
   template <class Number>
@@ -100,7 +100,7 @@ private:
             const std::string& path) {
     if (!value.is_object()) reject(m_context, path, "must be an object");
     for (const auto& [key, item] : value.items())
-      read(item, member[key], Rule::any, path + "." + key);
+      read(item, member[key], Rule::any, fmt::format("{}.{}", path, key));
   }
   template <class T>
   void read(const json& value, std::vector<T>& member, Rule rule, const std::string& path) {
@@ -145,7 +145,7 @@ void check_schema(const json& document, Context& context) {
     if (valid) numbers[i] = std::stoi(parts[i]);
   }
   if (!valid)
-    reject(context, "schema.version", "'" + printable(version) + "' is not MAJOR.MINOR.PATCH");
+    reject(context, "schema.version", fmt::format("'{}' is not MAJOR.MINOR.PATCH", printable(version)));
   if (numbers[0] != schema_major)
     reject(
         context, "schema.version",

@@ -93,6 +93,7 @@ private:
   static std::string type_name(const StepCheck&) { return "StepCheck"; }
   static std::string type_name(const Tier&) { return "Tier"; }
   static std::string type_name(const LoadModel&) { return "LoadModel"; }
+  static std::string type_name(const PieceKnee&) { return "PieceKnee"; }
   static std::string type_name(const BandwidthPoint&) { return "BandwidthPoint"; }
   static std::string type_name(const SweepPoint&) { return "SweepPoint"; }
   static std::string type_name(const BreakEven&) { return "BreakEven"; }
