@@ -32,6 +32,9 @@ struct ComputeOptions {
   std::uint64_t memory_limit_bytes = 0; ///< 0 = what the machine allows
   std::int64_t measured_layers =
       0; ///< distinct layers to build per kind; 0 = chosen by memory and time
+  /// Every run of step() and dense() passes through all layers instead of a scaled sample (those
+  /// beyond `measured_layers` reuse weights in turn): to check the scaling, and for benchmarks.
+  bool full_depth = false;
   std::uint64_t seed = 1;
 };
 

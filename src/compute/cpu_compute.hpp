@@ -57,6 +57,7 @@ public:
   };
   [[nodiscard]] Kind& kind(std::size_t index) { return m_kinds[index]; }
   [[nodiscard]] std::size_t kind_count() const { return m_kinds.size(); }
+  [[nodiscard]] const ComputeOptions& options() const { return m_options; }
   [[nodiscard]] Workspace& workspace() { return m_workspace; }
   [[nodiscard]] const Runtime& runtime() const { return m_runtime; }
   /// Embedding lookup of `tokens` random tokens into the residual stream.

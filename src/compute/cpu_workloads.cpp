@@ -39,7 +39,10 @@ public:
       const double bytes = weight_elements(kind, a.hidden, kind.mlp.experts) *
                            static_cast<double>(compute.runtime().element_bytes());
       const double estimate = std::max(compute.estimate_s(flop, bytes), 1e-9);
-      const double wanted = std::floor(sample_s / static_cast<double>(a.kinds.size()) / estimate);
+      const double wanted =
+          compute.options().full_depth
+              ? static_cast<double>(kind.count)
+              : std::floor(sample_s / static_cast<double>(a.kinds.size()) / estimate);
       m_layers.push_back(
           static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(kind.count))));
     }

@@ -7,6 +7,10 @@
 //   step(a, a_stride, b, b_stride): sums += a[32][32] * b[16][32][2], both bf16
 // Strides are in bytes.
 
+#pragma once
+
+#include "compute/kernels_avx512_bf16.inl"
+
 namespace breakeven::compute {
 namespace {
 

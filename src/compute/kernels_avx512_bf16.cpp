@@ -1,7 +1,6 @@
 #if defined(__x86_64__) // compiled with -m flags of its own: see CMakeLists.txt
 #define BREAKEVEN_VECTOR_BYTES 64
 #include "compute/kernels_avx512_bf16.inl"
-#include "compute/kernels_generic.inl"
 #include "compute/kernels_tables.hpp"
 
 namespace breakeven::compute {

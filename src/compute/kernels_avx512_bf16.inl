@@ -1,6 +1,10 @@
 // bf16 attention on AVX512-BF16: products by vdpbf16ps, softmax on 16 lanes. Included by files
 // that are compiled for AVX512-BF16, after kernels_generic.inl.
 
+#pragma once
+
+#include "compute/kernels_generic.inl"
+
 #include <immintrin.h>
 
 namespace breakeven::compute {

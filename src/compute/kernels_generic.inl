@@ -2,6 +2,8 @@
 // lives in an unnamed namespace and calls nothing that the linker could share between them.
 // BREAKEVEN_VECTOR_BYTES must be set to the width of the target's registers.
 
+#pragma once
+
 #include "compute/kernels.hpp"
 
 namespace breakeven::compute {
