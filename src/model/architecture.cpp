@@ -134,6 +134,10 @@ std::string to_string(StateKind kind) {
     return "mamba2";
   case StateKind::gated_delta_net:
     return "gated_delta_net";
+  case StateKind::kimi_delta:
+    return "kimi_delta";
+  case StateKind::short_conv:
+    return "short_conv";
   case StateKind::lightning:
     return "lightning";
   case StateKind::rwkv:
@@ -190,7 +194,7 @@ std::int64_t Architecture::state_bytes() const {
 std::vector<WindowTerm> window_terms(const Architecture& architecture) {
   std::map<std::int64_t, WindowTerm> terms;
   for (const LayerKind& kind : architecture.kinds) {
-    if (!is_windowed(kind.attention.kind)) continue;
+    if (!is_windowed(kind.attention.kind) || kind.attention.kv_shared) continue;
     WindowTerm& term = terms[kind.attention.window_tokens];
     term.window_tokens = kind.attention.window_tokens;
     term.layers += kind.count;

@@ -49,7 +49,16 @@ struct AttentionSpec {
   bool operator==(const AttentionSpec&) const = default;
 };
 
-enum class StateKind { none, mamba1, mamba2, gated_delta_net, lightning, rwkv };
+enum class StateKind {
+  none,
+  mamba1,
+  mamba2,
+  gated_delta_net,
+  kimi_delta, ///< the delta rule with a decay per channel (KDA)
+  lightning,
+  short_conv, ///< a convolution alone (LFM2)
+  rwkv,
+};
 std::string to_string(StateKind kind);
 
 /// Recurrent state of one layer and one sequence; constant in the number of tokens.

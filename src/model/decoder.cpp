@@ -4,37 +4,61 @@
 
 namespace breakeven::model {
 
-Decoder read_decoder(const Config& config, Draft& draft, const Defaults& defaults) {
-  Decoder d;
-  d.hidden = draft.core("hidden_size", defaults.hidden);
-  draft.hidden(d.hidden);
-  d.layers = draft.layer_count("num_hidden_layers", defaults.layers);
-  d.heads = draft.core("num_attention_heads", defaults.heads);
-  const std::int64_t kv_heads = defaults.kv_heads == 0 ? d.heads : defaults.kv_heads;
-  d.kv_heads = config.count("num_key_value_heads", kv_heads);
-  if (defaults.kv_heads != 0 && !config.has("num_key_value_heads"))
-    d.kv_heads = draft.library("num_key_value_heads", defaults.kv_heads);
+namespace {
+
+constexpr const char* kv_head_keys = "num_key_value_heads|num_kv_heads|n_head_kv";
+
+void read_heads(Decoder& d, const Config& config, Draft& draft, const Defaults& defaults) {
+  d.heads = draft.core("num_attention_heads|n_head|n_heads|num_heads", defaults.heads);
+  d.kv_heads = defaults.kv_heads == 0 ? config.count(kv_head_keys, d.heads)
+                                      : draft.library(kv_head_keys, defaults.kv_heads);
   if (d.heads % d.kv_heads != 0)
-    config.refuse("num_attention_heads " + std::to_string(d.heads) +
-                  " is not a multiple of num_key_value_heads " + std::to_string(d.kv_heads));
+    config.refuse(std::to_string(d.heads) + " attention heads are not a multiple of " +
+                  std::to_string(d.kv_heads) + " KV heads");
   if (!config.has("head_dim") && defaults.head_dim == 0 && d.hidden % d.heads != 0)
-    config.refuse("hidden_size " + std::to_string(d.hidden) +
-                  " is not a multiple of num_attention_heads " + std::to_string(d.heads) +
-                  ", and head_dim is not given");
+    config.refuse("the hidden size " + std::to_string(d.hidden) + " is not a multiple of " +
+                  std::to_string(d.heads) + " attention heads, and head_dim is not given");
   d.head_dim =
       config.count("head_dim", defaults.head_dim != 0 ? defaults.head_dim : d.hidden / d.heads);
-  d.intermediate = config.has("intermediate_size") || defaults.intermediate != 0
-                       ? draft.core("intermediate_size", defaults.intermediate)
-                       : 0;
-  d.vocabulary = draft.core("vocab_size", defaults.vocabulary);
+}
+
+} // namespace
+
+Decoder read_decoder(const Config& config, Draft& draft, const Defaults& defaults) {
+  Decoder d;
+  d.hidden = draft.core("hidden_size|n_embd|d_model|n_embed", defaults.hidden);
+  draft.hidden(d.hidden);
+  d.layers = draft.layer_count("num_hidden_layers|n_layer|num_layers|n_layers", defaults.layers);
+  read_heads(d, config, draft, defaults);
+  constexpr const char* width = "intermediate_size|n_inner|ffn_hidden_size|ffn_dim";
+  if (defaults.mlp_ratio > 0)
+    d.intermediate = config.count(width, times(defaults.mlp_ratio, d.hidden));
+  else if (defaults.intermediate > 0)
+    d.intermediate = draft.core(width, defaults.intermediate);
+  d.vocabulary = defaults.vocabulary_optional ? draft.library("vocab_size", defaults.vocabulary)
+                                              : draft.core("vocab_size", defaults.vocabulary);
   d.tied = draft.tied(defaults.tied);
-  draft.max_position(config.size("max_position_embeddings", 0));
+  draft.max_position(config.size(
+      "max_position_embeddings|n_positions|max_seq_len|seq_length|model_max_length", 0));
   d.attention.kind = AttentionKind::full;
   d.attention.heads = d.heads;
   d.attention.kv_heads = d.kv_heads;
   d.attention.qk_head_dim = d.attention.v_head_dim = d.head_dim;
   d.activation = activation_of(config, "silu");
+  d.moe.activation = d.activation;
   return d;
+}
+
+void set_bias(Decoder& decoder, bool qkv, bool output) {
+  AttentionSpec& spec = decoder.attention;
+  spec.q_bias = spec.k_bias = spec.v_bias = qkv;
+  spec.o_bias = output;
+}
+
+void add_wide_norms(Decoder& decoder) {
+  decoder.attention.qk_norm = true;
+  decoder.extra_parameters = plus(decoder.extra_parameters,
+                                  times(plus(decoder.heads, decoder.kv_heads), decoder.head_dim));
 }
 
 void add_head_norms(Decoder& decoder) {
@@ -73,6 +97,35 @@ std::vector<std::int64_t> number_list(const Config& config, const char* key, std
   check_length(config, key, list.size(), layers);
   list.resize(static_cast<std::size_t>(layers));
   return list;
+}
+
+void set_sparse_after(Decoder& decoder, const Config& config, std::int64_t first_default) {
+  const nlohmann::json* freq = config.find("moe_layer_freq");
+  if (freq != nullptr && freq->is_array()) {
+    const auto list = number_list(config, "moe_layer_freq", decoder.layers);
+    set_sparse(decoder, config,
+               [&](std::int64_t i) { return list[static_cast<std::size_t>(i)] != 0; });
+    return;
+  }
+  const std::int64_t first = config.size("first_k_dense_replace", first_default);
+  const std::int64_t every = config.count("moe_layer_freq", 1);
+  set_sparse(decoder, config, [&](std::int64_t i) { return i >= first && i % every == 0; });
+}
+
+void read_experts(Decoder& decoder, const Config& config, Draft& draft, const Defaults& defaults) {
+  MoeShape& moe = decoder.moe;
+  moe.experts = draft.core("n_routed_experts|num_experts|num_local_experts|moe_num_experts",
+                           defaults.experts);
+  moe.experts_per_token =
+      draft.core("num_experts_per_tok|num_experts_per_token|moe_topk|moe_k|top_k_experts",
+                 defaults.experts_per_token);
+  if (moe.experts_per_token > moe.experts)
+    config.refuse(std::to_string(moe.experts_per_token) + " experts per token of only " +
+                  std::to_string(moe.experts) + " experts");
+  moe.intermediate = defaults.moe_intermediate == 0
+                         ? config.count("moe_intermediate_size", decoder.intermediate)
+                         : draft.core("moe_intermediate_size", defaults.moe_intermediate);
+  moe.activation = decoder.activation;
 }
 
 bool is_windowed_type(const Config& config, const std::string& type) {

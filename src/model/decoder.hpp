@@ -8,11 +8,14 @@
 namespace breakeven::model {
 
 /// Values that the library gives a model_type where a config is silent. 0 for kv_heads: as many as
-/// heads; 0 for head_dim: hidden / heads.
+/// heads; 0 for head_dim: hidden / heads. `mlp_ratio` > 0: the MLP is that many times as wide as
+/// the hidden state by definition. `intermediate` = 0: the reader finds the width itself.
 struct Defaults {
   std::int64_t hidden = 4096, layers = 32, heads = 32, kv_heads = 0, intermediate = 11008,
-               vocabulary = 32000, head_dim = 0;
+               vocabulary = 32000, head_dim = 0, mlp_ratio = 0, experts = 0, experts_per_token = 0,
+               moe_intermediate = 0;
   bool tied = false;
+  bool vocabulary_optional = false; ///< published files leave it to the library
 };
 
 /// A decoder in which every layer is norm, attention, norm, MLP, with windows and experts in some
@@ -36,11 +39,15 @@ struct Decoder {
   MoeShape moe;
 };
 
-/// Reads the usual keys (transformers' names). Throws error_kind::bad_input.
+/// Reads the usual keys (transformers' names, and the older ones of GPT-2's kind). Throws
+/// error_kind::bad_input.
 Decoder read_decoder(const Config& config, Draft& draft, const Defaults& defaults);
 
 /// Sets query and key norms: one weight per element of a head each, for both.
 void add_head_norms(Decoder& decoder);
+/// The same with one weight per element of all heads together.
+void add_wide_norms(Decoder& decoder);
+void set_bias(Decoder& decoder, bool qkv, bool output);
 
 /// Layers' windows from `layer_types` when present, else `fallback(layer)`; a window that no prompt
 /// can exceed is none. `window` is the size in tokens, 0 = none.
@@ -51,6 +58,14 @@ void set_windows(Decoder& decoder, const Config& config, Draft& draft, std::int6
 /// Entry `layer` of `layer_types`-like lists that must cover all layers; longer ones are cut.
 std::vector<std::string> layer_list(const Config& config, const char* key, std::int64_t layers);
 std::vector<std::int64_t> number_list(const Config& config, const char* key, std::int64_t layers);
+
+/// Layers with experts: `mlp_layer_types` when present, else `fallback(layer)`.
+template <class IsSparse>
+void set_sparse(Decoder& decoder, const Config& config, IsSparse fallback);
+/// Experts from layer `first_k_dense_replace` (or its default) on, every `moe_layer_freq`-th.
+void set_sparse_after(Decoder& decoder, const Config& config, std::int64_t first_default);
+/// Experts, experts per token and width under the usual names; refuses when one is missing.
+void read_experts(Decoder& decoder, const Config& config, Draft& draft, const Defaults& defaults);
 
 /// True for the spellings of a windowed layer in `layer_types`; throws for unknown ones.
 bool is_windowed_type(const Config& config, const std::string& type);
@@ -67,6 +82,15 @@ void add_mlp(const Decoder& decoder, std::int64_t index, LayerBuilder& layer);
 void add_ends(const Decoder& decoder, Draft& draft);
 
 Activation activation_of(const Config& config, const char* fallback);
+
+template <class IsSparse>
+void set_sparse(Decoder& decoder, const Config& config, IsSparse fallback) {
+  std::vector<std::string> types;
+  if (config.has("mlp_layer_types")) types = layer_list(config, "mlp_layer_types", decoder.layers);
+  for (std::int64_t i = 0; i < decoder.layers; ++i)
+    decoder.sparse.push_back(types.empty() ? fallback(i)
+                                           : types[static_cast<std::size_t>(i)] == "sparse");
+}
 
 template <class IsWindowed>
 void set_windows(Decoder& decoder, const Config& config, Draft& draft, std::int64_t window,

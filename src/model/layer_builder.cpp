@@ -70,6 +70,15 @@ void LayerBuilder::attention(AttentionSpec spec, std::int64_t query_outputs,
   m_kind.attention = spec;
 }
 
+void LayerBuilder::attention_with_input(const AttentionSpec& spec, std::int64_t input) {
+  const std::int64_t q = times(spec.heads, spec.qk_head_dim);
+  const std::int64_t kv = times(spec.kv_heads, plus(spec.qk_head_dim, spec.v_head_dim));
+  gemm("qkv", input, plus(q, kv));
+  gemm("attention_output", times(spec.heads, spec.v_head_dim), m_hidden);
+  name(to_string(spec.kind));
+  m_kind.attention = spec;
+}
+
 void LayerBuilder::mla(AttentionSpec spec) {
   spec.heads = m_ranks.split(spec.heads, "attention heads");
   spec.kv_heads = spec.heads;
@@ -190,6 +199,91 @@ void LayerBuilder::mamba2(const MambaShape& shape, bool gate_norm) {
   spec.conv_channels = channels;
   spec.bytes = state_size(times(shape.kernel - 1, channels), shape.conv_dtype,
                           times(inner, shape.state), shape.state_dtype);
+  state(spec);
+}
+
+namespace {
+
+StateSpec delta_state(StateKind kind, const DeltaShape& shape, std::int64_t key_heads,
+                      std::int64_t value_heads) {
+  StateSpec spec;
+  spec.kind = kind;
+  spec.heads = value_heads;
+  spec.key_heads = key_heads;
+  spec.head_dim = shape.value_dim;
+  spec.state_dim = shape.key_dim;
+  spec.conv_kernel = shape.kernel;
+  spec.conv_channels =
+      plus(times(2, times(key_heads, shape.key_dim)), times(value_heads, shape.value_dim));
+  spec.bytes =
+      state_size(times(shape.kernel - 1, spec.conv_channels), shape.conv_dtype,
+                 times(value_heads, times(shape.key_dim, shape.value_dim)), shape.state_dtype);
+  return spec;
+}
+
+} // namespace
+
+void LayerBuilder::gated_delta_net(const DeltaShape& shape) {
+  const std::int64_t key_heads = m_ranks.split(shape.key_heads, "linear attention key heads");
+  const std::int64_t value_heads = m_ranks.split(shape.value_heads, "linear attention value heads");
+  const std::int64_t keys = times(key_heads, shape.key_dim);
+  const std::int64_t values = times(value_heads, shape.value_dim);
+  const StateSpec spec = delta_state(StateKind::gated_delta_net, shape, key_heads, value_heads);
+  gemm("delta_qkvz", m_hidden, plus(times(2, keys), times(2, values)));
+  gemm("delta_ba", m_hidden, times(2, value_heads));
+  parameters(times(spec.conv_channels, shape.kernel));
+  parameters(plus(times(2, value_heads), shape.value_dim)); // decay, time-step bias, norm
+  gemm("delta_out", values, m_hidden);
+  state(spec);
+}
+
+void LayerBuilder::kimi_delta(const DeltaShape& shape) {
+  const std::int64_t heads = m_ranks.split(shape.value_heads, "linear attention heads");
+  const std::int64_t channels = times(heads, shape.value_dim);
+  const StateSpec spec = delta_state(StateKind::kimi_delta, shape, heads, heads);
+  gemm("delta_qkv", m_hidden, times(3, channels));
+  parameters(times(spec.conv_channels, shape.kernel));
+  gemm("delta_beta", m_hidden, heads);
+  if (shape.gate_rank > 0) {
+    gemm("delta_decay_a", m_hidden, shape.gate_rank);
+    gemm("delta_decay_b", shape.gate_rank, channels);
+    gemm("delta_gate_a", m_hidden, shape.gate_rank);
+    gemm("delta_gate_b", shape.gate_rank, channels);
+  } else {
+    gemm("delta_decay", m_hidden, channels);
+    gemm("delta_gate", m_hidden, channels);
+  }
+  parameters(plus(plus(heads, channels), shape.value_dim)); // decay, time-step bias, norm
+  gemm("delta_out", channels, m_hidden);
+  state(spec);
+}
+
+void LayerBuilder::lightning(std::int64_t all_heads, std::int64_t head_dim, DType state_dtype) {
+  const std::int64_t heads = m_ranks.split(all_heads, "linear attention heads");
+  const std::int64_t channels = times(heads, head_dim);
+  gemm("lightning_qkv", m_hidden, times(3, channels));
+  gemm("lightning_gate", m_hidden, channels);
+  gemm("lightning_out", channels, m_hidden);
+  StateSpec spec;
+  spec.kind = StateKind::lightning;
+  spec.heads = spec.key_heads = heads;
+  spec.head_dim = spec.state_dim = head_dim;
+  spec.bytes = state_size(0, state_dtype, times(channels, head_dim), state_dtype);
+  state(spec);
+}
+
+void LayerBuilder::short_conv(std::int64_t kernel, bool bias, DType conv_dtype) {
+  const std::int64_t channels = m_ranks.split(m_hidden, "convolution channels");
+  gemm("conv_in", m_hidden, times(3, channels), bias);
+  parameters(plus(times(channels, kernel), bias ? channels : 0));
+  gemm("conv_out", channels, m_hidden, bias);
+  StateSpec spec;
+  spec.kind = StateKind::short_conv;
+  spec.heads = spec.key_heads = channels;
+  spec.head_dim = spec.state_dim = 1;
+  spec.conv_kernel = kernel;
+  spec.conv_channels = channels;
+  spec.bytes = state_size(times(kernel - 1, channels), conv_dtype, 0, conv_dtype);
   state(spec);
 }
 

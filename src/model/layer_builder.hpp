@@ -44,6 +44,14 @@ struct MambaShape {
   DType state_dtype = DType::bf16;
 };
 
+/// Shape of a gated delta rule layer of the whole model (Gated DeltaNet, Kimi Delta Attention).
+struct DeltaShape {
+  std::int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0, kernel = 4;
+  std::int64_t gate_rank = 0; ///< > 0: decay and output gates are of low rank and per channel (KDA)
+  DType conv_dtype = DType::bf16;
+  DType state_dtype = DType::bf16;
+};
+
 /// Collects one layer, part by part in execution order: what it caches, the GEMMs that a token
 /// passes, its weights. Shapes are given for the whole model and stored per rank.
 class LayerBuilder {
@@ -54,6 +62,9 @@ public:
   /// queries' size comes out of the query projection. A layer that shares an earlier layer's cache
   /// has no key and value projections. `value_projection` = false: values are the keys.
   void attention(AttentionSpec spec, std::int64_t query_outputs = 1, bool value_projection = true);
+  /// q, k, v of an input that is not the hidden state, and the projection back to it. The spec's
+  /// heads are already per rank.
+  void attention_with_input(const AttentionSpec& spec, std::int64_t input);
   /// Multi-head latent attention with its two norms, and the indexer when the spec has one.
   void mla(AttentionSpec spec);
   void mlp(std::int64_t intermediate, bool gated, bool bias, Activation activation);
@@ -61,6 +72,13 @@ public:
   void mamba1(const MambaShape& shape, std::int64_t extra_norms);
   /// `gate_norm`: an RMSNorm over the inner channels before the output projection.
   void mamba2(const MambaShape& shape, bool gate_norm);
+
+  void gated_delta_net(const DeltaShape& shape);
+  void kimi_delta(const DeltaShape& shape);
+  /// Lightning attention: a decaying sum of k * v per head, its gate and group norm.
+  void lightning(std::int64_t heads, std::int64_t head_dim, DType state_dtype);
+  /// LFM2's gated short convolution over the hidden channels.
+  void short_conv(std::int64_t kernel, bool bias, DType conv_dtype);
 
   /// Weights outside any GEMM (norms, convolutions), the same on each rank.
   void parameters(std::int64_t n);
