@@ -11,7 +11,8 @@ namespace breakeven {
 struct TierCost {
   double fixed_s = 0, piece_s = 0;
   std::int64_t chunk_tokens = 1, pieces_per_chunk = 1;
-  int points = 0; ///< 0 = uncalibrated
+  double inverse_chunk = 1; ///< set by PolicyBuilder
+  int points = 0;           ///< 0 = uncalibrated
   double in_flight[max_in_flight_points] = {}, bandwidth_Bps[max_in_flight_points] = {};
   double store_Bps = 0;  ///< 0 = not measured
   double correction = 1; ///< factor on the whole load time, from observe.hpp
@@ -43,6 +44,13 @@ struct KvSize {
     double bytes = bytes_per_token * tokens;
     for (int i = 0; i < windows; ++i)
       bytes += window_bytes_per_token[i] * (tokens < window_tokens[i] ? tokens : window_tokens[i]);
+    return bytes;
+  }
+  /// Of one more token, at least for every shorter prefix and at most for every longer one.
+  [[nodiscard]] double marginal_bytes(double tokens) const noexcept {
+    double bytes = bytes_per_token;
+    for (int i = 0; i < windows; ++i)
+      if (tokens < window_tokens[i]) bytes += window_bytes_per_token[i];
     return bytes;
   }
 };

@@ -33,6 +33,10 @@ public:
     m_policy.m_block = block;
     m_policy.m_checkpoint = checkpoint;
     m_curve.m_chunk = chunk;
+    m_curve.m_inverse_chunk = 1 / static_cast<double>(chunk);
+    m_curve.m_shift = -1;
+    for (int bit = 0; bit < 41; ++bit)
+      if (chunk == std::int64_t{1} << bit) m_curve.m_shift = bit;
     return nullptr;
   }
   void set_longest_calibrated(std::int64_t tokens) noexcept { m_policy.m_longest = tokens; }
@@ -81,6 +85,7 @@ public:
     m_policy.m_verdict[i] = verdict;
     m_policy.m_threshold[i] = usable ? (threshold < 1 ? 1 : threshold) : Policy::never;
     m_policy.m_cost[i] = cost;
+    m_policy.m_cost[i].inverse_chunk = 1 / static_cast<double>(cost.chunk_tokens);
     if (!usable && verdict != TierVerdict::never) m_policy.m_cost[i].points = 0;
     return nullptr;
   }
@@ -89,6 +94,8 @@ public:
   [[nodiscard]] const char* finish() noexcept {
     if (m_curve.m_contexts == 0 || m_curve.m_chunk == 0) return "has no prefill curve";
     derive_slopes();
+    derive_chunk_bounds();
+    derive_rises();
     derive_offsets();
     derive_sums();
     return nullptr;
@@ -227,6 +234,62 @@ private:
       const double edge = last > 0 ? s.m_slope[last - 1][j] : 0;
       s.m_slope[last][j] = edge > 0 ? edge : 0;
     }
+  }
+
+  void derive_chunk_bounds() noexcept {
+    StepCurve& s = m_curve;
+    const int column = s.m_news - 1, last = s.m_contexts - 1;
+    s.m_chunk_rises = true;
+    for (int q = 0; q <= last; ++q) {
+      const double here = s.m_step[q][column];
+      const double before = q > 0 ? s.m_most_until[q - 1] : here;
+      if (here < before) s.m_chunk_rises = false;
+      s.m_most_until[q] = here > before ? here : before;
+    }
+    for (int q = last; q >= 0; --q) {
+      const double here = s.m_step[q][column];
+      const double after = q < last ? s.m_least_from[q + 1] : here;
+      s.m_least_from[q] = here < after ? here : after;
+    }
+  }
+
+  /// Slope of the flattest line from new-point j of row q to a later one.
+  [[nodiscard]] double flattest(int q, int j) const noexcept {
+    const StepCurve& s = m_curve;
+    double least = 1e300;
+    for (int k = j + 1; k < s.m_news; ++k) {
+      const double slope = (s.m_step[q][k] - s.m_step[q][j]) / (s.m_new[k] - s.m_new[j]);
+      least = slope < least ? slope : least;
+    }
+    return least;
+  }
+  void derive_rises() noexcept {
+    StepCurve& s = m_curve;
+    const int last = s.m_contexts - 1, end = s.m_news - 1;
+    for (int q = last; q >= 0; --q) {
+      double average = q < last ? s.m_least_average[q + 1] : 1e300;
+      for (int j = 0; j < end; ++j) {
+        // From anywhere in the cell: the flattest line begins at one of its ends.
+        const double here = flattest(q, j), next = j + 1 < end ? flattest(q, j + 1) : here;
+        double least = here < next ? here : next;
+        if (q < last && s.m_least_rise[q + 1][j] < least) least = s.m_least_rise[q + 1][j];
+        s.m_least_rise[q][j] = least;
+        const double mean = s.m_step[q][j + 1] / s.m_new[j + 1];
+        average = mean < average ? mean : average;
+      }
+      s.m_least_average[q] = average;
+    }
+    s.m_edge_fans_out = true;
+    for (int j = 0; j < end; ++j) {
+      if (s.m_slope[last][j + 1] < s.m_slope[last][j]) s.m_edge_fans_out = false;
+      s.m_steepest[j] = 0;
+      for (int q = 0; q <= last; ++q)
+        for (int k = j; k <= j + 1; ++k)
+          if (s.m_slope[q][k] > s.m_steepest[j]) s.m_steepest[j] = s.m_slope[q][k];
+    }
+    s.m_steepest_chunk = 0;
+    for (int q = 0; q <= last; ++q)
+      if (s.m_slope[q][end] > s.m_steepest_chunk) s.m_steepest_chunk = s.m_slope[q][end];
   }
 
   [[nodiscard]] double residue(double context) const noexcept {

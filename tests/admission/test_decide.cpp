@@ -2,6 +2,8 @@
 
 #include "admission/sample.hpp"
 
+#include <cstdlib>
+
 using namespace breakeven;
 using namespace sample;
 
@@ -68,7 +70,10 @@ void check_against_exhaustive(const File& file, const Policy& policy, const Requ
 TEST_CASE("the split found costs what exhaustive search over all block boundaries finds") {
   std::mt19937_64 random(10);
   int loads = 0, partial = 0;
-  for (int i = 0; i < 2500; ++i) {
+  // BREAKEVEN_TEST_ROUNDS=100 searches longer than a test run should.
+  const char* rounds = std::getenv("BREAKEVEN_TEST_ROUNDS");
+  const int files = 2500 * (rounds ? std::max(1, std::atoi(rounds)) : 1);
+  for (int i = 0; i < files; ++i) {
     const File file = random_file(random, i % 3 == 0 ? 0.0 : i % 3 == 1 ? 0.05 : 0.4);
     const Policy policy = make_policy(file);
     for (int k = 0; k < 3; ++k) {
@@ -80,9 +85,9 @@ TEST_CASE("the split found costs what exhaustive search over all block boundarie
     }
   }
   // The comparison means something only while all kinds of answers occur.
-  CHECK(loads > 500);
-  CHECK(loads < 6500);
-  CHECK(partial > 100);
+  CHECK(loads > files / 5);
+  CHECK(loads < files * 13 / 5);
+  CHECK(partial > files / 25);
 }
 
 TEST_CASE("the decision is the inequality of the README") {
