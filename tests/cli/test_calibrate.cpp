@@ -91,7 +91,7 @@ TEST_CASE("a memory file system is never reported as a disk") {
   CHECK_FALSE(file.tiers.at(0).reason.empty());
 }
 
-TEST_CASE("--json prints one document and nothing else on stdout") {
+TEST_CASE("calibrate --json prints one document and nothing else on stdout") {
   const Sandbox box;
   const Result result = box.run(tiny + "--tier memory --json");
   REQUIRE(result.exit_code == 0);
