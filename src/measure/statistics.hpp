@@ -7,7 +7,7 @@
 
 namespace breakeven::measure {
 
-double median(std::span<const double> values);             ///< 0 for no values
+double median(std::span<const double> values);            ///< 0 for no values
 double quantile(std::span<const double> values, double q); ///< linear interpolation, q in [0, 1]
 double median_absolute_deviation(std::span<const double> values);
 

@@ -142,22 +142,20 @@ void read_gpus(const Files& files, NodeFacts& facts) {
 
 /// Memory in whole GiB, as the kernel's own share changes with its version.
 std::string fingerprint(const NodeFacts& facts) {
-  std::string text = facts.cpu_model;
-  for (const std::string& feature : facts.cpu_features)
-    text += "\n" + feature;
-  for (const std::uint64_t count :
-       {static_cast<std::uint64_t>(facts.logical_cpus),
-        static_cast<std::uint64_t>(facts.numa_nodes), facts.last_level_cache_bytes,
-        (facts.memory_bytes + (std::uint64_t{1} << 29)) >> 30})
-    text += "\n" + std::to_string(count);
-  for (const std::string& gpu : facts.gpus)
-    text += "\n" + gpu;
+  std::vector<std::string> words = facts.cpu_features;
+  words.push_back(facts.cpu_model);
+  words.push_back(std::to_string(facts.logical_cpus));
+  words.push_back(std::to_string(facts.numa_nodes));
+  words.push_back(std::to_string(facts.last_level_cache_bytes));
+  words.push_back(std::to_string((facts.memory_bytes + (std::uint64_t{1} << 29)) >> 30));
+  words.insert(words.end(), facts.gpus.begin(), facts.gpus.end());
 
   std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv
-  for (const char byte : text) {
-    hash ^= static_cast<unsigned char>(byte);
-    hash *= 0x100000001b3;
-  }
+  for (const std::string& word : words)
+    for (const char byte : word + '\n') {
+      hash ^= static_cast<unsigned char>(byte);
+      hash *= 0x100000001b3;
+    }
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
   return digits;

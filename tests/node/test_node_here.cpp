@@ -3,8 +3,6 @@
 #include "node/node.hpp"
 
 #include <sched.h>
-#include <thread>
-#include <unistd.h>
 
 using namespace breakeven;
 
