@@ -79,7 +79,7 @@ private:
 
 void FileTier::inspect_directory(const ScratchDirectory& directory, const std::string& suffix) {
   const Storage storage = inspect_storage(directory.fd());
-  const std::string place = "'" + printable(directory.path()) + "'";
+  const std::string place = fmt::format("'{}'", printable(directory.path()));
   const auto fact = [&](const char* name, const std::string& value) {
     if (!value.empty()) m_identity[name + suffix] = value;
   };
