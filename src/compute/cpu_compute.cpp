@@ -91,17 +91,19 @@ void CpuCompute::build(const ComputeOptions& options) {
       layer.hidden = m_architecture.hidden;
       layer.seed = options.seed * 1000003 + i * 1009 + static_cast<std::uint64_t>(n);
       layer.stored_experts = plan.stored_experts;
+      layer.expert_skew = options.expert_skew;
       kind.layers.push_back(std::make_unique<Layer>(m_runtime, spec, layer));
     }
     const AttentionShape shape = attention_shape(spec.attention);
+    const CacheShape cache = cache_shape(spec, plan.kv_heads);
     const std::int64_t held = shape.window_tokens > 0
                                   ? std::min(options.max_context_tokens, shape.window_tokens)
                                   : options.max_context_tokens;
     for (std::int64_t n = 0; n < plan.kv_caches; ++n)
       kind.caches.push_back(std::make_unique<KvCache>(
-          *m_runtime.kernels, shape.kv_heads, plan.kv_heads, shape.qk_dim, shape.v_dim,
+          *m_runtime.kernels, cache.kv_heads, cache.stored_heads, cache.qk_dim, cache.v_dim,
           held + options.chunk_tokens, options.seed + 77 + static_cast<std::uint64_t>(n) * 2,
-          m_runtime.threads));
+          m_runtime.threads, cache.latent_width));
     m_kinds.push_back(std::move(kind));
   }
   const auto table = [&](std::int64_t rows, std::uint64_t seed) {
@@ -119,7 +121,7 @@ void CpuCompute::build(const ComputeOptions& options) {
 void CpuCompute::build_workspace() {
   WorkspaceNeeds needs;
   for (const model::LayerKind& kind : m_architecture.kinds)
-    needs.cover(workspace_needs(kind, m_architecture.hidden));
+    needs.cover(workspace_needs(kind, m_architecture.hidden, m_gemm->element()));
   std::uint64_t seed = 900;
   const auto rows = [&](std::int64_t per_token) {
     const std::int64_t n = per_token * m_options.chunk_tokens;

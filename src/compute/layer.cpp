@@ -1,5 +1,7 @@
 #include "compute/layer.hpp"
 
+#include "compute/mixer_scan.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -63,8 +65,10 @@ void norm_rows(const Runtime& runtime, const Buffer& x, const Buffer& weight, Bu
 
 Layer::Layer(const Runtime& runtime, const model::LayerKind& kind, const LayerOptions& options)
     : m_runtime(runtime), m_hidden(options.hidden) {
-  if (kind.attention.kind != model::AttentionKind::none) {
-    m_mixer = make_attention_mixer(runtime, kind, options);
+  const bool recurrent = kind.state.kind != model::StateKind::none;
+  if (recurrent || kind.attention.kind != model::AttentionKind::none) {
+    m_mixer = recurrent ? make_scan_mixer(runtime, kind, options)
+                        : make_attention_mixer(runtime, kind, options);
     m_mixer_norm = random_norm(runtime, m_hidden, options.seed, "mixer_norm");
   }
   if (kind.mlp.kind != model::MlpKind::none) {

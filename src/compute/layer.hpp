@@ -125,7 +125,14 @@ private:
   double m_last_pairs = 0;
 };
 
-WorkspaceNeeds workspace_needs(const model::LayerKind& kind, std::int64_t hidden);
+/// What a KvCache of one layer holds; kv_heads == 0 when the kind does not attend. `kv_heads`: how
+/// many heads get storage of their own (MLA: always one group of heads).
+struct CacheShape {
+  std::int64_t kv_heads = 0, stored_heads = 0, qk_dim = 0, v_dim = 0, latent_width = 0;
+};
+CacheShape cache_shape(const model::LayerKind& kind, std::int64_t kv_heads);
+
+WorkspaceNeeds workspace_needs(const model::LayerKind& kind, std::int64_t hidden, Element element);
 
 /// Empty when this back end can run the kind, else why not.
 std::string unsupported_reason(const model::LayerKind& kind);
@@ -137,6 +144,9 @@ std::vector<std::string> approximations(const model::LayerKind& kind);
 double dense_flop_per_token(const model::LayerKind& kind, std::int64_t hidden);
 double weight_elements(const model::LayerKind& kind, std::int64_t hidden,
                        std::int64_t stored_experts);
+
+/// MLA: flop of expanding one cached token's keys and values; else 0.
+double expansion_flop(const model::AttentionSpec& spec);
 
 std::unique_ptr<Mixer> make_attention_mixer(const Runtime&, const model::LayerKind&,
                                             const LayerOptions&);

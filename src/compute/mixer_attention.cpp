@@ -1,4 +1,5 @@
 #include "compute/layer.hpp"
+#include "compute/mixer_latent.hpp"
 
 #include <cmath>
 
@@ -90,7 +91,7 @@ AttentionShape attention_shape(const model::AttentionSpec& spec) {
   AttentionShape shape;
   if (spec.kind == model::AttentionKind::none) return shape;
   shape.heads = spec.heads;
-  shape.kv_heads = spec.kv_heads;
+  shape.kv_heads = spec.kind == model::AttentionKind::mla ? spec.heads : spec.kv_heads;
   shape.qk_dim = spec.qk_head_dim;
   shape.v_dim = spec.v_head_dim;
   shape.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec.qk_head_dim)));
@@ -103,6 +104,8 @@ AttentionShape attention_shape(const model::AttentionSpec& spec) {
 
 std::unique_ptr<Mixer> make_attention_mixer(const Runtime& runtime, const model::LayerKind& kind,
                                             const LayerOptions& options) {
+  if (kind.attention.kind == model::AttentionKind::mla)
+    return make_latent_mixer(runtime, kind, options);
   return std::make_unique<AttentionMixer>(runtime, kind, options);
 }
 

@@ -47,7 +47,7 @@ inline std::unique_ptr<compute::Workspace> workspace(const compute::Runtime& run
                                                      std::int64_t hidden, std::int64_t tokens,
                                                      std::int64_t context) {
   auto w = std::make_unique<compute::Workspace>();
-  const compute::WorkspaceNeeds needs = compute::workspace_needs(kind, hidden);
+  const compute::WorkspaceNeeds needs = compute::workspace_needs(kind, hidden, runtime.kernels->element);
   const auto make = [&](std::int64_t per_token) {
     compute::Buffer b(static_cast<std::uint64_t>(per_token * tokens * runtime.element_bytes()));
     poison(b);
