@@ -13,9 +13,11 @@ struct Row {
 
 // One line per reader. The model_types of a multimodal model and of its text part both belong here.
 constexpr Row rows[] = {
-    {"llama", read_llama, "llama Yi yi aquila cwm"},
+    {"llama", read_llama, "llama Yi yi aquila"},
     {"mistral", read_mistral, "mistral"},
-    {"ministral", read_ministral, "ministral ministral3"},
+    {"ministral", read_ministral, "ministral"},
+    {"ministral3", read_ministral3, "ministral3"},
+    {"cwm", read_cwm, "cwm"},
     {"mixtral", read_mixtral, "mixtral"},
     {"llama4", read_llama4, "llama4 llama4_text"},
     {"arctic", read_arctic, "arctic"},

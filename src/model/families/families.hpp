@@ -7,7 +7,8 @@ namespace breakeven::model {
 // One reader per group of architectures; families.cpp says which model_type goes to which.
 using Reader = void(const Config& config, Draft& draft);
 
-Reader read_llama, read_mistral, read_ministral, read_mixtral, read_llama4, read_arctic;
+Reader read_llama, read_mistral, read_ministral, read_ministral3, read_cwm, read_mixtral,
+    read_llama4, read_arctic;
 Reader read_internlm, read_internlm2, read_internlm3, read_baichuan, read_minicpm, read_smollm3,
     read_seed_oss, read_exaone, read_exaone4, read_arcee, read_apertus, read_ernie,
     read_hunyuan_dense;

@@ -120,12 +120,10 @@ void read_bailing_linear(const Config& config, Draft& draft) {
   d.moe.shared_intermediate =
       times(config.size("num_shared_experts|n_shared_experts", 1), d.moe.intermediate);
   d.moe.router_bias = config.flag("moe_router_enable_expert_bias", true);
-  set_sparse_after(d, config, 1);
-  if (!config.has("layer_group_size|layer_types"))
-    config.refuse_missing("layer_group_size|layer_types");
+  set_sparse_after(d, config, latent ? 2 : 0);
   std::vector<std::string> types;
   if (config.has("layer_types")) types = layer_list(config, "layer_types", d.layers);
-  const std::int64_t group = config.count("layer_group_size", 1);
+  const std::int64_t group = types.empty() ? draft.core("layer_group_size|layer_types", 6) : 1;
   const std::int64_t head_dim = config.count("head_dim", d.hidden / d.heads);
   DeltaShape shape = kda_shape(draft);
   shape.value_heads = d.heads;
