@@ -1,0 +1,174 @@
+#pragma once
+
+#include "breakeven/types.hpp"
+
+/// step_s(context, new) from measured points, and its sum over the chunks of a prefill.
+namespace breakeven {
+
+/// Time of one forward pass, bilinear between measured points and passing through each of them.
+///
+/// The dense part (linear in `new`, constant below its first point) and the attention grids
+/// (bilinear, scaled to 0 at new = 0) are summed on the union of their axes, which is exact.
+/// Beyond the last point of an axis the last slope goes on, but never falls: that holds the
+/// utilisation reached at the edge. Filled by PolicyBuilder.
+class StepCurve {
+public:
+  [[nodiscard]] std::int64_t chunk_tokens() const noexcept { return m_chunk; }
+  /// Whole chunks in a non-negative number of tokens.
+  [[nodiscard]] std::int64_t full_chunks(std::int64_t tokens) const noexcept {
+    return m_shift >= 0 ? tokens >> m_shift : tokens / m_chunk;
+  }
+  [[nodiscard]] bool empty() const noexcept { return m_contexts == 0; }
+  /// Largest measured context.
+  [[nodiscard]] double last_context() const noexcept {
+    return m_contexts == 0 ? 0 : m_context[m_contexts - 1];
+  }
+
+  /// One step over `fresh` tokens (1..chunk_tokens) that attend to `context` cached ones.
+  [[nodiscard]] double step_s(std::int64_t context, std::int64_t fresh) const noexcept {
+    if (empty() || fresh <= 0) return 0;
+    const double c = static_cast<double>(context), n = static_cast<double>(fresh);
+    const int q = context_cell(c), j = new_cell(n);
+    const double at_j = column(q, j, c);
+    return at_j + (n - m_new[j]) * m_inverse_width[j] * (column(q, j + 1, c) - at_j);
+  }
+
+  /// Sum of the steps that cover `fresh` tokens after `context`, chunk_tokens at a time. O(1).
+  [[nodiscard]] double prefill_s(std::int64_t context, std::int64_t fresh) const noexcept {
+    if (empty() || fresh <= 0) return 0;
+    const std::int64_t chunks = full_chunks(fresh), rest = fresh - chunks * m_chunk;
+    double total = 0;
+    if (chunks == 1)
+      total = chunk_s(static_cast<double>(context));
+    else if (chunks > 1)
+      total = chunk_sum(context + (chunks - 1) * m_chunk) - chunk_sum(context - m_chunk);
+    return rest == 0 ? total : total + step_s(context + chunks * m_chunk, rest);
+  }
+
+  /// What loading [resident, cached) of a prompt really saves.
+  [[nodiscard]] double saved_s(std::int64_t resident, std::int64_t cached,
+                               std::int64_t prompt) const noexcept {
+    return prefill_s(resident, prompt - resident) - prefill_s(cached, prompt - cached);
+  }
+
+private:
+  friend class PolicyBuilder;
+  friend class RangeSearch;
+
+  /// Value of new-column j at context c of cell q.
+  [[nodiscard]] double column(int q, int j, double c) const noexcept {
+    return m_step[q][j] + (c - m_context[q]) * m_slope[q][j];
+  }
+  /// A full chunk at context c.
+  [[nodiscard]] double chunk_s(double c) const noexcept {
+    return column(context_cell(c), m_news - 1, c);
+  }
+  /// Bounds of a full chunk at any context from c on / up to c.
+  [[nodiscard]] double least_chunk_s(double c) const noexcept {
+    const int q = context_cell(c);
+    const double here = column(q, m_news - 1, c);
+    return q + 1 < m_contexts && m_least_from[q + 1] < here ? m_least_from[q + 1] : here;
+  }
+  [[nodiscard]] double most_chunk_s(double c) const noexcept {
+    const int q = context_cell(c);
+    const double here = column(q, m_news - 1, c);
+    return m_most_until[q] > here ? m_most_until[q] : here;
+  }
+  /// Whether a full chunk never gets cheaper with context.
+  [[nodiscard]] bool chunk_rises() const noexcept { return m_chunk_rises; }
+  /// How far below `context` the next point is at which a full chunk at that context, or any whole
+  /// number of chunks away, crosses a measured context.
+  [[nodiscard]] std::int64_t to_context_cut(std::int64_t context) const noexcept {
+    const double residue = static_cast<double>(context - full_chunks(context) * m_chunk);
+    int b = m_offsets - 1;
+    while (b >= 0 && m_offset[b] >= residue)
+      --b;
+    const double offset =
+        b >= 0 ? m_offset[b] : m_offset[m_offsets - 1] - static_cast<double>(m_chunk);
+    return static_cast<std::int64_t>(residue - offset);
+  }
+  /// Of a prompt, when `fresh` tokens of it are computed: what each of up to `span` further
+  /// computed tokens adds at least, in seconds; may be negative (a bound, not a rate).
+  ///
+  /// The remainder's step grows by m_least_rise while its context, and that of every full chunk,
+  /// shifts down by one token, which saves no more than the steepest slope of the column does.
+  [[nodiscard]] double least_rise_s(std::int64_t prompt, std::int64_t fresh,
+                                    std::int64_t span) const noexcept {
+    const double context = static_cast<double>(prompt > m_chunk ? prompt - m_chunk : 0);
+    if (static_cast<double>(prompt) > last_context() && !m_edge_fans_out) return -1e9;
+    const std::int64_t chunks = full_chunks(fresh), remainder = fresh - chunks * m_chunk;
+    const int q = context_cell(context), above = q + 1 < m_contexts ? q + 1 : q;
+    const double t = above == q ? 0 : (context - m_context[q]) / (m_context[above] - m_context[q]);
+    // Once the remainder is a whole chunk another one begins, and there is a chunk more to shift.
+    const std::int64_t wraps = full_chunks(remainder + span - 1);
+    const double average = m_least_average[q] + t * (m_least_average[above] - m_least_average[q]);
+    const double wrapped = average - static_cast<double>(chunks + wraps) * m_steepest_chunk;
+    if (remainder == 0) return wrapped;
+    const int j = new_cell(static_cast<double>(remainder));
+    const double rise = m_least_rise[q][j] + t * (m_least_rise[above][j] - m_least_rise[q][j]) -
+                        m_steepest[j] - static_cast<double>(chunks) * m_steepest_chunk;
+    return wraps == 0 || rise < wrapped ? rise : wrapped;
+  }
+  [[nodiscard]] double inverse_chunk() const noexcept { return m_inverse_chunk; }
+
+  // Counting instead of searching: the number of rounds is the same for every query, which the
+  // branch predictor learns.
+  [[nodiscard]] int context_cell(double c) const noexcept {
+    int q = 0;
+    for (int i = 1; i < m_contexts; ++i)
+      q += c >= m_context[i] ? 1 : 0;
+    return q;
+  }
+  [[nodiscard]] int new_cell(double n) const noexcept {
+    int j = 0;
+    for (int i = 1; i + 1 < m_news; ++i)
+      j += n >= m_new[i] ? 1 : 0;
+    return j;
+  }
+
+  /// A full chunk at context, context - chunk, context - 2 chunk, ... down to >= 0, summed: an
+  /// arithmetic series inside the cell of `context`, plus the table for the cells below it.
+  [[nodiscard]] double chunk_sum(std::int64_t context) const noexcept {
+    if (context < 0) return 0;
+    const std::int64_t whole = full_chunks(context);
+    const double residue = static_cast<double>(context - whole * m_chunk);
+    const double c = static_cast<double>(context);
+    const int q = context_cell(c), j = m_news - 1;
+    int b = 0;
+    while (b + 1 < m_offsets && residue >= m_offset[b + 1])
+      ++b;
+    const Below& below = m_below[q * m_offsets + b];
+    const double count = static_cast<double>(whole + 1) - below.count;
+    return count * column(q, j, c) -
+           m_slope[q][j] * static_cast<double>(m_chunk) * (count * (count - 1) * 0.5) + below.base +
+           below.slope * residue;
+  }
+
+  /// Sum of the full chunks at residue, residue + chunk, ... below a context point, for residues
+  /// of one interval: `count` of them, base + slope * residue.
+  struct Below {
+    double base, slope, count;
+  };
+
+  std::int64_t m_chunk = 0;
+  bool m_chunk_rises = true;
+  bool m_edge_fans_out = false; ///< beyond the last context, larger steps rise at least as fast
+  int m_shift = -1;             ///< chunk = 1 << shift, or -1
+  double m_inverse_chunk = 0;
+  int m_contexts = 0, m_news = 0, m_offsets = 0;
+  double m_context[max_context_points] = {};
+  double m_new[max_new_points] = {}; ///< first 0 (the limit of a step as new goes to 0), last chunk
+  double m_inverse_width[max_new_points] = {};
+  double m_step[max_context_points][max_new_points] = {};
+  double m_slope[max_context_points][max_new_points] = {}; ///< per token of context, from q on
+  /// For least_rise_s. Lower bounds per token at context point q and all above it: of what growing
+  /// a step from cell j adds, and of a step's cost over its size. Steepest: slopes in context.
+  double m_least_rise[max_context_points][max_new_points] = {};
+  double m_least_average[max_context_points] = {};
+  double m_steepest[max_new_points] = {}, m_steepest_chunk = 0;
+  double m_least_from[max_context_points] = {}, m_most_until[max_context_points] = {};
+  double m_offset[max_context_points + 1] = {}; ///< distinct context points modulo chunk, ascending
+  Below m_below[max_context_points * (max_context_points + 1)] = {};
+};
+
+} // namespace breakeven
