@@ -69,7 +69,7 @@ std::string layers_text(const Architecture& m) {
     const model::AttentionSpec& a = kind.attention;
     const bool attends = a.kind != model::AttentionKind::none;
     std::string head = std::to_string(a.qk_head_dim);
-    if (a.v_head_dim != a.qk_head_dim) head += "/" + std::to_string(a.v_head_dim);
+    if (a.v_head_dim != a.qk_head_dim) head.append("/").append(std::to_string(a.v_head_dim));
     std::string experts = "-";
     if (kind.mlp.kind == model::MlpKind::moe)
       experts = fmt::format("{} of {}", kind.mlp.experts_per_token, kind.mlp.experts);

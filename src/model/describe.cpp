@@ -99,10 +99,10 @@ ordered_json flops_json(const Architecture& model, const std::vector<std::int64_
 std::string attention_term(const AttentionSpec& spec) {
   if (spec.kv_shared) return "0 (shares an earlier layer's cache)";
   if (spec.kind == AttentionKind::mla)
-    return "(" + std::to_string(spec.kv_lora_rank) + " latent + " +
+    return std::string("(") + std::to_string(spec.kv_lora_rank) + " latent + " +
            std::to_string(spec.qk_rope_head_dim) + " rope)";
   const std::string heads = std::to_string(spec.kv_heads) + " KV heads x ";
-  if (spec.qk_head_dim == spec.v_head_dim) return "2 x " + heads + std::to_string(spec.qk_head_dim);
+  if (spec.qk_head_dim == spec.v_head_dim) return std::string("2 x ") + heads + std::to_string(spec.qk_head_dim);
   return heads + "(" + std::to_string(spec.qk_head_dim) + " K + " +
          std::to_string(spec.v_head_dim) + " V)";
 }
