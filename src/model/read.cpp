@@ -1,6 +1,7 @@
 #include "model/architecture.hpp"
 #include "model/bundled.hpp"
 #include "model/draft.hpp"
+#include "model/gguf_config.hpp"
 #include "model/json_text.hpp"
 #include "model/text_model.hpp"
 #include "support/error.hpp"
@@ -40,6 +41,11 @@ Found read_file(const fs::path& path) {
   Found found;
   found.source = path.string();
   found.name = name_of(path);
+  std::error_code failure;
+  if (fs::is_regular_file(path, failure) && is_gguf(path.string())) {
+    found.config = gguf_config(read_gguf(path.string()), path.string());
+    return found;
+  }
   found.config = parse_json(read_text_file(path.string(), max_json_bytes), path.string());
   const fs::path side = side_path(path);
   std::error_code ignored;

@@ -37,7 +37,7 @@ MambaShape nemotron_mamba(const Config& config, const Draft& draft) {
   shape.state = config.count("ssm_state_size", 128);
   shape.kernel = config.count("conv_kernel", 4);
   shape.conv_bias = config.flag("use_conv_bias", true);
-  shape.projection_bias = config.flag("mamba_proj_bias", false);
+  shape.projection_bias = config.flag("use_bias", false);
   shape.conv_dtype = draft.model().activation_dtype;
   shape.state_dtype = draft.state_dtype();
   return shape;
@@ -201,10 +201,12 @@ void read_nemotron_nas(const Config& config, Draft& draft) {
 }
 
 void read_lfm2(const Config& config, Draft& draft) {
-  const Defaults defaults{.hidden = 2560,
+  // LFM2-MoE gives its dense width as it is, LFM2 before rounding.
+  const bool sparse = config.has("num_experts") || config.text("model_type", "") == "lfm2_moe";
+  const Defaults defaults{.hidden = sparse ? 2048 : 2560,
                           .layers = 32,
                           .kv_heads = 8,
-                          .intermediate = 12288,
+                          .intermediate = sparse ? 7168 : 12288,
                           .vocabulary = 65536,
                           .experts = 32,
                           .experts_per_token = 4,
@@ -213,7 +215,6 @@ void read_lfm2(const Config& config, Draft& draft) {
   Decoder d = read_decoder(config, draft, defaults);
   d.tied = draft.tied(config.flag("tie_embedding", true));
   add_head_norms(d);
-  const bool sparse = config.has("num_experts");
   d.intermediate = config.count("block_ff_dim", d.intermediate);
   if (!sparse && config.flag("block_auto_adjust_ff_dim", true)) {
     // 2/3 of the given width, rounded up (modeling_lfm2.py).
