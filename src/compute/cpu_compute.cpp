@@ -136,7 +136,10 @@ void CpuCompute::build_workspace() {
   m_workspace.intermediate = rows(needs.intermediate);
   m_workspace.activated = rows(needs.activated);
   m_workspace.extra = rows(needs.extra);
-  m_workspace.rope_dim = needs.rope_dim;
+  for (const model::LayerKind& kind : m_architecture.kinds)
+    if (const auto dim = workspace_needs(kind, m_architecture.hidden, m_gemm->element()).rope_dim;
+        dim > 0)
+      m_workspace.rope[dim]; // filled before each pass
   m_workspace.scratch = std::make_unique<AttentionScratch>(m_runtime.kernels->element, needs.qk_dim,
                                                            needs.v_dim, m_runtime.threads);
 }
@@ -223,17 +226,7 @@ double CpuCompute::head(std::int64_t tokens) {
 }
 
 void CpuCompute::set_rope(std::int64_t context, std::int64_t tokens) {
-  const std::int64_t dim = m_workspace.rope_dim, half = dim / 2;
-  m_workspace.rope.resize(static_cast<std::size_t>(tokens * dim));
-#pragma omp parallel for schedule(static) num_threads(m_runtime.threads)
-  for (std::int64_t t = 0; t < tokens; ++t)
-    for (std::int64_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(context + t) *
-                           std::pow(500000.0, -static_cast<double>(i) / static_cast<double>(half));
-      float* row = m_workspace.rope.data() + t * dim;
-      row[i] = static_cast<float>(std::cos(angle));
-      row[half + i] = static_cast<float>(std::sin(angle));
-    }
+  compute::set_rope(m_workspace, context, tokens, m_runtime.threads);
 }
 
 double CpuCompute::estimate_s(double flop, double bytes) const {

@@ -54,6 +54,24 @@ Buffer random_norm(const Runtime& runtime, std::int64_t n, std::uint64_t layer_s
   return weight;
 }
 
+void set_rope(Workspace& workspace, std::int64_t context, std::int64_t tokens, int threads) {
+  constexpr double base = 500000.0; // the angles do not change the work
+  for (auto& [dim_, table_] : workspace.rope) {
+    const std::int64_t dim = dim_, half = dim / 2;
+    std::vector<float>& table = table_;
+    table.resize(static_cast<std::size_t>(tokens * dim));
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (std::int64_t t = 0; t < tokens; ++t)
+      for (std::int64_t i = 0; i < half; ++i) {
+        const double angle = static_cast<double>(context + t) *
+                             std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
+        float* row = table.data() + t * dim;
+        row[i] = static_cast<float>(std::cos(angle));
+        row[half + i] = static_cast<float>(std::sin(angle));
+      }
+  }
+}
+
 void norm_rows(const Runtime& runtime, const Buffer& x, const Buffer& weight, Buffer& out,
                std::int64_t rows, std::int64_t n) {
   const std::int64_t row_bytes = n * runtime.element_bytes();

@@ -7,6 +7,7 @@
 #include "model/architecture.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,11 +34,12 @@ struct Workspace {
   Buffer activated;    ///< MLP: activation(gate) * up
   Buffer extra;        ///< MoE and MLA: gathered rows, latents
   std::unique_ptr<AttentionScratch> scratch;
-  std::vector<float> rope; ///< per token: cosines, then sines, of the pass in hand
-  std::int64_t rope_dim = 0;
+  /// Of the pass in hand, by number of rotated elements: per token, cosines, then sines.
+  std::map<std::int64_t, std::vector<float>> rope;
 };
 
-/// Elements per token that a layer needs of each workspace buffer.
+/// Elements per token that a layer needs of each workspace buffer. rope_dim: of one kind; cover()
+/// keeps the largest, which bounds the memory of each table.
 struct WorkspaceNeeds {
   std::int64_t projected = 0, mixed = 0, intermediate = 0, activated = 0, extra = 0;
   std::int64_t qk_dim = 0, v_dim = 0, rope_dim = 0;
@@ -92,6 +94,9 @@ std::unique_ptr<PackedMatrix> random_matrix(const Runtime& runtime, std::int64_t
 /// n values about 1 (0.9 to 1.1), for norms.
 Buffer random_norm(const Runtime& runtime, std::int64_t n, std::uint64_t layer_seed,
                    std::string_view name);
+
+/// Fills the tables of `workspace.rope` for positions [context, context + tokens).
+void set_rope(Workspace& workspace, std::int64_t context, std::int64_t tokens, int threads);
 
 /// rms_norm of every row of x [rows][n] into out.
 void norm_rows(const Runtime& runtime, const Buffer& x, const Buffer& weight, Buffer& out,

@@ -27,10 +27,12 @@ public:
     Workspace& w = *pass.workspace;
     m_runtime.gemm->run(*m_qkv, {w.normed.data(), pass.tokens, w.projected.data()});
     const std::int64_t context = held_context(m_shape, pass.context);
+    const float* angles = m_spec.rope ? w.rope.at(m_spec.qk_head_dim).data() : nullptr;
 #pragma omp parallel for schedule(static) num_threads(m_runtime.threads)
     for (std::int64_t t = 0; t < pass.tokens; ++t) {
       std::byte* row = w.projected.data() + t * m_projected * m_runtime.element_bytes();
-      rotate_and_store(row, w.rope.data() + t * w.rope_dim, w.rope_dim, context + t, *cache);
+      rotate_and_store(row, angles ? angles + t * m_spec.qk_head_dim : nullptr, context + t,
+                       *cache);
     }
   }
 
@@ -60,8 +62,8 @@ public:
   }
 
 private:
-  void rotate_and_store(std::byte* row, const float* angles, std::int64_t rope_dim,
-                        std::int64_t token, KvCache& cache) const {
+  void rotate_and_store(std::byte* row, const float* angles, std::int64_t token,
+                        KvCache& cache) const {
     const Kernels& kernels = *m_runtime.kernels;
     const std::int64_t bytes = m_runtime.element_bytes();
     const std::int64_t qk = m_spec.qk_head_dim, v = m_spec.v_head_dim;
@@ -69,7 +71,7 @@ private:
       std::byte* x = row + head * qk * bytes;
       const Buffer& norm = head < m_spec.heads ? m_q_norm : m_k_norm;
       if (m_spec.qk_norm) kernels.rms_norm(x, norm.data(), x, qk, norm_epsilon);
-      if (m_spec.rope) kernels.rope(x, angles, rope_dim);
+      if (angles != nullptr) kernels.rope(x, angles, qk);
     }
     const std::byte* k = row + m_spec.heads * qk * bytes;
     const std::byte* values = k + m_spec.kv_heads * qk * bytes;

@@ -37,6 +37,8 @@ public:
     Workspace& w = *pass.workspace;
     const std::int64_t bytes = m_runtime.element_bytes();
     const Kernels& kernels = *m_runtime.kernels;
+    const std::int64_t rope = m_spec.qk_rope_head_dim;
+    const float* angles = rope > 0 ? w.rope.at(rope).data() : nullptr;
     // projected: queries [tokens][heads * qk], then the down projection's rows
     std::byte* q = w.projected.data();
     std::byte* first = q + pass.tokens * q_width() * bytes;
@@ -51,8 +53,7 @@ public:
         std::memcpy(q + t * q_width() * bytes, row, static_cast<std::size_t>(q_width() * bytes));
       std::byte* latent = row + m_first_width * bytes;
       kernels.rms_norm(latent, m_kv_norm.data(), latent, m_spec.kv_lora_rank, norm_epsilon);
-      kernels.rope(latent + m_spec.kv_lora_rank * bytes, w.rope.data() + t * w.rope_dim,
-                   w.rope_dim);
+      kernels.rope(latent + m_spec.kv_lora_rank * bytes, angles + t * rope, rope);
       std::memcpy(cache->latent_row(pass.context + t), latent,
                   static_cast<std::size_t>(m_latent_width * bytes));
     }
@@ -66,7 +67,7 @@ public:
       for (std::int64_t head = 0; head < m_spec.heads; ++head)
         kernels.rope(
             q + ((t * m_spec.heads + head) * m_spec.qk_head_dim + m_spec.qk_nope_head_dim) * bytes,
-            w.rope.data() + t * w.rope_dim, w.rope_dim);
+            angles + t * rope, rope);
   }
 
   double attend(const Pass& pass, KvCache* cache, const HeadSample& sample) override {

@@ -287,7 +287,7 @@ TEST_CASE("models of every kind run through the device, and what is not exact is
   for (const model::LayerKind& kind :
        {moe_kind(), mla_kind(true), scan_kind(model::StateKind::mamba2)}) {
     model::Architecture a = test::one_kind(kind, {});
-    a.kinds.push_back(test::dense_kind({}, "dense"));
+    a.kinds.push_back(test::dense_kind({64, 2, 4, 2, 48, 96, 301}, "dense"));
     compute::CpuCompute c(a, options);
     CHECK(c.step(300, 70)->run().seconds > 0);
     CHECK(c.dense(33)->run().seconds > 0);
