@@ -96,7 +96,7 @@ private:
     if (list == m_file.lists.end() || list->second.empty()) return nullptr;
     for (const std::int64_t n : list->second)
       if (n != list->second.front())
-        refuse("'" + printable(full) +
+        refuse(std::string("'") + printable(full) +
                "' differs between layers, which is not read from GGUF; give "
                "the model's config.json");
     return &list->second.front();
