@@ -78,7 +78,7 @@ public:
     return TierId();
   }
   [[nodiscard]] bool has(TierId tier) const noexcept {
-    return tier.index >= 0 && tier.index < m_tiers;
+    return tier.index >= 0 && tier.index < m_tiers && tier.index < max_tiers;
   }
   [[nodiscard]] const char* tier_name(TierId tier) const noexcept {
     return has(tier) ? m_name[tier.index] : "";
@@ -116,6 +116,7 @@ public:
 
 private:
   friend class PolicyBuilder;
+  friend class PolicyCorrector;
   static bool same(const char* a, const char* b) noexcept {
     while (*a != '\0' && *a == *b)
       ++a, ++b;

@@ -40,13 +40,6 @@ public:
     return nullptr;
   }
   void set_longest_calibrated(std::int64_t tokens) noexcept { m_policy.m_longest = tokens; }
-  /// Factor on all prefill times (observe.hpp).
-  void set_prefill_correction(double factor) noexcept { m_policy.m_prefill_correction = factor; }
-  /// Factor on all load times of a tier (observe.hpp).
-  void set_load_correction(TierId tier, double factor) noexcept {
-    if (m_policy.has(tier)) m_policy.m_cost[tier.index].correction = factor;
-  }
-
   /// Time of the part of a step that depends on `new` only, all layers: `points` ascending counts.
   [[nodiscard]] const char* set_dense(const double* new_tokens, const double* seconds,
                                       int points) noexcept {
