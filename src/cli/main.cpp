@@ -22,6 +22,9 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
   breakeven::cli::Outcome outcome;
+  outcome.argv.assign(argv, argv + argc);
+  // CLI11 would call a mistyped verb a missing one.
+  if (argc > 1 && argv[1][0] != '-') static_cast<void>(breakeven::cli::verbs().at(argv[1]));
   for (const auto& [name, verb] : breakeven::cli::verbs().rows())
     verb.add(*app.add_subcommand(name, verb.summary), outcome);
   try {

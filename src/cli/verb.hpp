@@ -4,12 +4,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace breakeven::cli {
 
 /// What a verb's callback leaves behind for main(): 0 done, 1 the answer is "no".
 /// Everything else is thrown as breakeven::error.
 struct Outcome {
   int exit_code = 0;
+  std::vector<std::string> argv; ///< of this process, for provenance
 };
 
 /// A verb is one file: it declares its options on `command` and sets command.callback(...).

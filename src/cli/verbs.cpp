@@ -1,4 +1,4 @@
-#include "cli/verb.hpp"
+#include "cli/verbs.hpp"
 
 #include "support/error.hpp"
 
@@ -12,6 +12,9 @@ namespace breakeven::cli {
 const registry<Verb>& verbs() {
   static const registry<Verb> table = [] {
     registry<Verb> rows("verb");
+    rows.add("calibrate", {"measure this node and write a break-even file", add_calibrate});
+    rows.add("show", {"print a break-even file", add_show});
+    rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
     return rows;
   }();
   return table;

@@ -26,11 +26,15 @@ struct DeviceFacts {
 };
 
 struct ComputeOptions {
-  int threads = 0;                  ///< 0 = as many as affinity and cgroup quota allow
+  int threads = 0; ///< 0 = as many as affinity and cgroup quota allow
   std::int64_t max_context_tokens = 32768;
-  std::int64_t chunk_tokens = 2048; ///< largest `new` that will be asked for
+  std::int64_t chunk_tokens = 2048;     ///< largest `new` that will be asked for
   std::uint64_t memory_limit_bytes = 0; ///< 0 = what the machine allows
-  std::int64_t measured_layers = 0; ///< distinct layers to build per kind; 0 = chosen by memory and time
+  std::int64_t measured_layers =
+      0; ///< distinct layers to build per kind; 0 = chosen by memory and time
+  /// Every run of step() and dense() passes through all layers instead of a scaled sample (those
+  /// beyond `measured_layers` reuse weights in turn): to check the scaling, and for benchmarks.
+  bool full_depth = false;
   std::uint64_t seed = 1;
 };
 
@@ -49,8 +53,8 @@ public:
 
   /// Attention of `new_tokens` queries over `context_tokens + new_tokens` keys (bottom-right
   /// causal), in all layers of architecture().kinds[kind]. Null when that kind does not attend.
-  virtual std::unique_ptr<measure::Workload> attention(std::size_t kind, std::int64_t context_tokens,
-                                                       std::int64_t new_tokens) = 0;
+  virtual std::unique_ptr<measure::Workload>
+  attention(std::size_t kind, std::int64_t context_tokens, std::int64_t new_tokens) = 0;
 
   /// One whole forward pass, parts in their real order, sampled layers scaled to full depth.
   virtual std::unique_ptr<measure::Workload> step(std::int64_t context_tokens,

@@ -23,6 +23,11 @@ public:
   /// Copies back, for verification outside timed regions.
   virtual void copy_out(std::uint64_t offset, std::byte* destination, std::size_t bytes) = 0;
 
+  /// Tells that `bytes` at `address` will be a source of copy_in() for long: a device that copies
+  /// faster from pinned host memory pins it. Pinning is an optimisation and never fails.
+  virtual void pin_host(std::byte* /*address*/, std::size_t /*bytes*/) {}
+  virtual void unpin_host(std::byte* /*address*/) noexcept {}
+
   /// "host memory (memcpy)", "pinned host memory (cudaMemcpyAsync)", ...
   [[nodiscard]] virtual std::string copy_method() const = 0;
 };

@@ -1,25 +1,20 @@
 #pragma once
 
 #include "measure/statistics.hpp"
+#include "measure/stop_reason.hpp"
+#include "measure/stopping_criterion.hpp"
 #include "measure/workload.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 namespace breakeven::measure {
-
-enum class StopReason {
-  converged,  ///< the interval of the median is within the target
-  sample_cap, ///< max_samples reached first
-  time_cap,   ///< the workload's or the run's time ran out first
-  interrupted ///< a stop was requested
-};
-const char* to_string(StopReason reason); ///< "converged", "sample_cap", ...
 
 struct SamplerOptions {
   double target_relative_half_width = 0.02;
@@ -31,6 +26,14 @@ struct SamplerOptions {
   std::size_t max_warmup_runs = 10;
   double warmup_tolerance = 0.05; ///< stable when two runs in a row differ by less than this
   std::uint64_t seed = 1;
+  /// Weight of each workload, in the order given, when time is short: 4 gets about four times the
+  /// samples of 1. Empty = all alike.
+  std::vector<double> importance;
+  /// Criteria asked before the caps, one set per workload. Empty = StopWhenPrecise with the targets
+  /// above.
+  std::function<std::vector<std::unique_ptr<StoppingCriterion>>()> criteria;
+  /// Seconds of a monotonic clock that the caps are kept by. Empty = the steady clock.
+  std::function<double()> clock;
 };
 
 /// All samples of one workload; seconds already multiplied by its scale.
@@ -39,18 +42,28 @@ struct Series {
   std::vector<double> seconds; ///< in the order taken
   std::size_t warmup_runs = 0;
   std::size_t discarded_throttled = 0;
+  /// No run was free of throttling: the samples are throttled runs, for want of better ones.
+  bool only_throttled = false;
   StopReason stopped = StopReason::time_cap;
+  /// The machine is too noisy for the target: max_samples of this spread would not reach it.
+  bool too_noisy = false;
+  double noise = 0; ///< relative_noise() of the samples
+  double drift = 0; ///< relative_drift() of the samples: not 0 = they went up or down with time
   [[nodiscard]] MedianInterval summary(double confidence = 0.95) const {
     return median_interval(seconds, confidence);
   }
 };
 
-/// Called after every run with the fraction of the total time cap that is spent.
+/// Called after every run with the seconds this call has taken so far.
 using Progress = std::function<void(const std::string& name, double seconds_spent)>;
 
 /// Samples all workloads, interleaved in random order, until each has its own reason to stop.
 /// Every workload gets at least one sample, whatever the caps; min_samples unless a cap forbids.
-/// Returns one Series per workload, in the order given. Throws what Workload::run throws.
+/// Each is first run until two runs in a row agree. When the time left does not suffice for all,
+/// it goes where a second buys most: noisy and short workloads first; a long one may have to do
+/// with its first run. Returns one Series per workload, in the order given; after a stop request
+/// those not reached have no samples. Throws what Workload::run throws, error::usage for options
+/// out of range.
 std::vector<Series> sample_interleaved(std::span<Workload* const> workloads,
                                        const SamplerOptions& options, std::stop_token stop = {},
                                        const Progress& progress = {});

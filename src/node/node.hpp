@@ -9,22 +9,28 @@ namespace breakeven::node {
 /// What machine this is. Unknown facts are empty or 0, never guessed.
 struct NodeFacts {
   std::string cpu_model;
-  int logical_cpus = 0;          ///< online in the machine
-  int usable_cpus = 0;           ///< by affinity mask and cgroup quota, at least 1
-  double cpu_quota = 0;          ///< CPUs by cgroup quota; 0 = no quota
-  std::vector<std::string> cpu_features; ///< of: avx2 avx512f avx512_bf16 avx512_fp16 amx_bf16 amx_int8 ...
-  std::uint64_t last_level_cache_bytes = 0;
-  int numa_nodes = 1;
+  int logical_cpus = 0; ///< online in the machine
+  int usable_cpus = 0;  ///< by affinity mask and cgroup quota, at least 1
+  double cpu_quota = 0; ///< CPUs by cgroup quota, may be a fraction; 0 = no quota
+  /// Those that matter for GEMMs, by their /proc/cpuinfo names: avx2 avx512f avx512_bf16 amx_bf16
+  /// sve ...
+  std::vector<std::string> cpu_features;
+  std::uint64_t last_level_cache_bytes = 0; ///< all instances together
+  int numa_nodes = 1;                       ///< those without CPUs included
   std::uint64_t memory_bytes = 0;           ///< installed
   std::uint64_t memory_limit_bytes = 0;     ///< cgroup limit; 0 = none
-  std::uint64_t memory_available_bytes = 0; ///< usable now: limit or machine, reclaimable cache counted as free
-  std::uint64_t memlock_limit_bytes = 0;    ///< RLIMIT_MEMLOCK; UINT64_MAX = unlimited
-  std::string os;       ///< PRETTY_NAME
-  std::string kernel;   ///< uname -r
-  std::string hypervisor; ///< "" on bare metal or unknown
-  std::string governor;   ///< cpufreq governor of cpu0, "" when not exposed
+  std::uint64_t memory_available_bytes =
+      0; ///< usable now: limit or machine, reclaimable cache counted as free
+  std::uint64_t memlock_limit_bytes = 0; ///< RLIMIT_MEMLOCK; UINT64_MAX = unlimited
+  std::string os;                        ///< PRETTY_NAME
+  std::string kernel;                    ///< uname -r
+  std::string hypervisor;                ///< "" on bare metal or unknown
+  std::string governor;                  ///< cpufreq governor of cpu0, "" when not exposed
   bool in_container = false;
-  /// Stable over reboots: hash of CPU model, counts, memory size and device names; 16 hex digits.
+  std::vector<std::string>
+      gpus; ///< PCI "vendor:device" ids of display and compute controllers, sorted
+  /// Stable over reboots and container limits: 64-bit FNV-1a of CPU model and features, CPU and
+  /// NUMA counts, cache and memory size (GiB) and GPU models; 16 hex digits.
   std::string fingerprint;
 };
 

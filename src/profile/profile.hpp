@@ -53,22 +53,23 @@ struct Model {
   std::int64_t kv_bytes_per_token = 0; ///< grows without bound: full attention, latent, index keys
   std::vector<WindowTerm> kv_windows;
   std::int64_t state_bytes = 0;
-  std::int64_t checkpoint_tokens = 0; ///< a hybrid's prefix is loadable at multiples of this; 0 = anywhere
+  std::int64_t checkpoint_tokens =
+      0; ///< a hybrid's prefix is loadable at multiples of this; 0 = anywhere
   std::int64_t tensor_parallel = 1, chunk_tokens = 2048, block_tokens = 16;
   std::vector<std::string> overrides, assumptions;
 };
 
 /// Time of the part of a step that depends on `new` only, all layers.
 struct DenseCurve {
-  std::vector<std::int64_t> new_tokens;   ///< ascending, first 1, last chunk_tokens
-  std::vector<Measurement> seconds;       ///< one per entry of new_tokens
+  std::vector<std::int64_t> new_tokens; ///< ascending, first 1, last chunk_tokens
+  std::vector<Measurement> seconds;     ///< one per entry of new_tokens
 };
 
 /// Time of attention in all layers of one kind, over a full rectangular grid.
 struct AttentionGrid {
   std::string layer_kind;
-  std::vector<std::int64_t> context_tokens; ///< ascending, first 0
-  std::vector<std::int64_t> new_tokens;     ///< ascending
+  std::vector<std::int64_t> context_tokens;      ///< ascending, first 0
+  std::vector<std::int64_t> new_tokens;          ///< ascending
   std::vector<std::vector<Measurement>> seconds; ///< [context][new]
 };
 
@@ -91,10 +92,21 @@ struct BandwidthPoint {
   Estimate bandwidth_Bps; ///< of one load while `in_flight` of them run
 };
 
+/// Pieces up to piece_bytes cost another rate than the bytes beyond: where submitting small pieces
+/// overlaps with moving them, or small requests do not reach full bandwidth.
+struct PieceKnee {
+  std::int64_t piece_bytes = 0;
+  Estimate below_s_per_byte; ///< 0 = small pieces cost the same whatever their size
+};
+
 struct LoadModel {
   Estimate fixed_s, piece_s;
   std::vector<BandwidthPoint> bandwidth; ///< ascending in_flight, first 1
-  double holdout_median_error = 0, holdout_worst_error = 0; ///< relative, at points left out of the fit
+  double holdout_median_error = 0,
+         holdout_worst_error = 0; ///< relative, at points left out of the fit
+  /// Absent in nearly all tiers: bytes cost 1 / bandwidth each. Else, with n pieces of b bytes in
+  /// all, min(b, n * piece_bytes) of them cost below_s_per_byte and the others 1 / bandwidth.
+  std::optional<PieceKnee> knee;
 };
 
 struct SweepPoint {
@@ -108,8 +120,8 @@ const char* to_string(Verdict verdict);
 
 struct BreakEven {
   Verdict verdict = Verdict::uncalibrated;
-  std::string reason;            ///< one sentence for inconclusive and uncalibrated
-  std::int64_t tokens = 0;       ///< `at`: the length; `always`: the smallest calibrated length
+  std::string reason;      ///< one sentence for inconclusive and uncalibrated
+  std::int64_t tokens = 0; ///< `at`: the length; `always`: the smallest calibrated length
   /// Interval of the length. hi_tokens 0 = "does not win within the calibrated range".
   std::int64_t lo_tokens = 0, hi_tokens = 0;
   double confidence = 0.95;
@@ -117,7 +129,8 @@ struct BreakEven {
 
 struct Layout {
   std::string name;
-  std::int64_t chunk_tokens = 256, pieces_per_chunk = 1; ///< pieces(p) = ceil(p / chunk_tokens) * pieces_per_chunk
+  std::int64_t chunk_tokens = 256,
+               pieces_per_chunk = 1; ///< pieces(p) = ceil(p / chunk_tokens) * pieces_per_chunk
 };
 
 struct Tier {
@@ -142,14 +155,15 @@ struct TierAnswer {
 struct LengthAnswer {
   std::int64_t prefix_tokens = 0, kv_bytes = 0;
   Estimate saved_s;
-  double break_even_Bps = 0; ///< kv_bytes / saved_s: what a tier without fixed cost must deliver to tie
+  double break_even_Bps = 0; ///< kv_bytes / saved_s: what a tier without fixed cost must deliver to
+                             ///< tie; 0 = nothing is saved
   std::vector<TierAnswer> tiers;
 };
 
 struct FrontierPoint {
   std::string tier;
   std::int64_t prompt_tokens = 0;
-  double fraction = 0; ///< smallest cached fraction that wins; above 1 = none does
+  double fraction = 0; ///< smallest cached fraction from which loading wins; above 1 = none does
 };
 
 struct Warning {
@@ -177,7 +191,8 @@ struct BreakEvenFile {
   std::vector<Warning> warnings;
 };
 
-/// Serialises; throws error::measurement when a number is not finite (nothing is ever written then).
+/// Serialises; throws error::measurement when a number is not finite (nothing is ever written
+/// then).
 std::string to_json_text(const BreakEvenFile& file);
 
 /// Strict: unknown schema major, missing or extra-typed keys, values out of range are refused with

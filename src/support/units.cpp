@@ -85,6 +85,13 @@ double parse_seconds(std::string_view text, std::string_view what) {
   return value * unit;
 }
 
+double parse_fraction(std::string_view text, std::string_view what) {
+  constexpr std::string_view expected = "a fraction of at least 0 and below 1";
+  const auto [value, suffix] = number_and_suffix(text, what, expected);
+  if (!suffix.empty() || value < 0 || value >= 1) reject(text, what, expected);
+  return value;
+}
+
 std::int64_t parse_count(std::string_view text, std::string_view what) {
   std::int64_t value = 0;
   const char* last = text.data() + text.size();

@@ -16,6 +16,9 @@ std::int64_t parse_bytes(std::string_view text, std::string_view what);
 /// "60", "60s", "1.5s", "500ms", "2m". Strictly positive and finite.
 double parse_seconds(std::string_view text, std::string_view what);
 
+/// A number in [0, 1).
+double parse_fraction(std::string_view text, std::string_view what);
+
 /// A non-negative integer without suffix.
 std::int64_t parse_count(std::string_view text, std::string_view what);
 

@@ -13,14 +13,15 @@
 
 namespace breakeven::tier {
 
-/// A parsed `kind:target[,key=value]...`. The target may be empty.
+/// A parsed `kind:target[,target...][,key=value]...`. The target may be empty.
 struct TierSpec {
   std::string text;   ///< as given
   std::string kind;   ///< "memory", "file", ...
-  std::string target; ///< "", a directory, ...
+  std::string target; ///< "", a directory, ...: the first of `targets`
+  std::vector<std::string> targets;
   std::map<std::string, std::string> keys;
 };
-/// Throws error::usage for an unknown kind or key or a malformed pair.
+/// Throws error::usage for an unknown kind or key, a malformed pair or a value that cannot be.
 TierSpec parse_tier_spec(const std::string& text);
 
 /// How the KV cache of a prefix lies in the device and in the store.
@@ -32,11 +33,14 @@ struct KvLayout {
   std::int64_t pieces_per_chunk = 1; ///< contiguous device-side runs that one chunk scatters into
 };
 
-/// One load to time: `pieces` runs of `bytes / pieces` bytes each.
+/// One load to time: `pieces` runs of `bytes / pieces` bytes each (the last takes the remainder),
+/// at places of the device buffer that are not neighbours.
 struct LoadShape {
   std::uint64_t bytes = 0;
   std::uint64_t pieces = 1;
-  int in_flight = 1; ///< loads of this shape at once; the sample is the time of one of them
+  /// Loads of this shape at once. They start together and the sample ends with the last of them:
+  /// by Little's law that is what one load takes while `in_flight` of them are always running.
+  int in_flight = 1;
 };
 
 struct TierOptions {
@@ -60,6 +64,15 @@ public:
   /// Every run reads bytes that no cache holds ("cold"), and is checksummed outside the timed region.
   std::unique_ptr<measure::Workload> load(const LoadShape& shape);
 
+  /// The same for the best this tier can do (one large file, deep queue, registered buffers), to
+  /// show what the engine's way of reading costs. Null where there is no other way than load().
+  std::unique_ptr<measure::Workload> ideal_load(const LoadShape& shape);
+
+  /// The layout in use: TierOptions::layout with what the spec overrides.
+  [[nodiscard]] const KvLayout& layout() const { return m_options.layout; }
+  /// Fewest pieces that load() can deliver `bytes` in: a file tier has one run per chunk at least.
+  [[nodiscard]] std::uint64_t min_pieces(std::uint64_t bytes) const { return do_min_pieces(bytes); }
+
   /// Facts found while preparing: drive model, file system, access method, NUMA node, ...
   [[nodiscard]] const std::map<std::string, std::string>& identity() const { return m_identity; }
   /// Sentences: fall-backs taken and reasons why the numbers may be off.
@@ -73,11 +86,18 @@ public:
   /// Store side: bytes per second with and without fsync; 0 = not measured.
   [[nodiscard]] double store_Bps() const { return m_store_Bps; }
   [[nodiscard]] double store_synced_Bps() const { return m_store_synced_Bps; }
+  /// Best read rate found while preparing, as ideal_load() reads; 0 = not measured.
+  [[nodiscard]] double ideal_Bps() const { return m_ideal_Bps; }
 
 protected:
   Tier(TierSpec spec, TierOptions options, compute::DeviceBuffer& device);
   virtual void do_prepare() = 0;
   virtual std::unique_ptr<measure::Workload> do_load(const LoadShape& shape) = 0;
+  virtual std::unique_ptr<measure::Workload> do_ideal_load(const LoadShape&) { return nullptr; }
+  [[nodiscard]] virtual std::uint64_t do_min_pieces(std::uint64_t) const { return 1; }
+
+  /// Adds a sentence once, however often its cause is met.
+  void warn(const std::string& sentence);
 
   TierSpec m_spec;
   TierOptions m_options;
@@ -89,15 +109,19 @@ protected:
   std::uint64_t m_scratch_bytes = 0;
   double m_store_Bps = 0;
   double m_store_synced_Bps = 0;
+  double m_ideal_Bps = 0;
 
 private:
+  void require(const LoadShape& shape) const;
   bool m_prepared = false;
 };
 
 struct TierKind {
   std::string summary;                               ///< one line for --list
+  std::string target;                                ///< "DIR[,DIR2...]"; "" = takes none
   std::vector<std::pair<std::string, std::string>> keys; ///< key -> what it means
   std::function<std::string()> unavailable_reason;   ///< empty when usable here
+  std::function<void(const TierSpec&)> check;        ///< values of keys; throws error::usage
   /// Scratch bytes and host memory that prepare() will take, for --dry-run and free-space checks.
   std::function<std::uint64_t(const TierSpec&, const TierOptions&)> scratch_bytes;
   std::function<std::unique_ptr<Tier>(const TierSpec&, const TierOptions&, compute::DeviceBuffer&)>

@@ -45,7 +45,8 @@ TEST_CASE("formatting keeps three digits and the right unit") {
 TEST_CASE("names from files cannot drive a terminal") {
   CHECK(printable("plain") == "plain");
   CHECK(printable("a\x1b[31mb") == "a?[31mb");
-  CHECK(printable("\xc2\x9b" "31m") == "?31m");
+  CHECK(printable("\xc2\x9b"
+                  "31m") == "?31m");
   CHECK(printable("\xff\xfe") == "??");
   CHECK(printable("\xe2\x82\xac") == "\xe2\x82\xac");
   CHECK(printable(std::string(5000, 'x')).size() < 300);

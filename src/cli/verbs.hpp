@@ -1,0 +1,12 @@
+#pragma once
+
+#include "cli/verb.hpp"
+
+/// The add functions of the verbs; each is defined in the file of its name.
+namespace breakeven::cli {
+
+void add_calibrate(CLI::App& command, Outcome& outcome);
+void add_show(CLI::App& command, Outcome& outcome);
+void add_check(CLI::App& command, Outcome& outcome);
+
+} // namespace breakeven::cli

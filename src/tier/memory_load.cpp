@@ -1,0 +1,71 @@
+#include "tier/memory_load.hpp"
+
+#include "tier/stream_copy.hpp"
+
+#include <algorithm>
+
+namespace breakeven::tier {
+namespace {
+
+/// Small enough that the threads end together, large enough that claiming one costs nothing.
+std::uint64_t task_bytes_for(const LoadShape& shape, int threads) {
+  constexpr std::uint64_t least = 256u << 10, most = 4u << 20;
+  const std::uint64_t all = shape.bytes * static_cast<std::uint64_t>(shape.in_flight);
+  return std::clamp(all / (static_cast<std::uint64_t>(threads) * 8), least, most);
+}
+
+} // namespace
+
+MemoryLoad::MemoryLoad(const LoadContext& context, const LoadShape& shape, const std::byte* pool)
+    : VerifiedLoad(context, shape), m_pool(pool),
+      m_task_bytes(task_bytes_for(shape, context.team.threads())),
+      m_tasks_per_load((shape.bytes + m_task_bytes - 1) / m_task_bytes) {}
+
+/// Contiguous on both sides: cut where a piece ends and where the ring starts again.
+template <class Copy>
+void MemoryLoad::for_each_run(const Placement& placement, std::uint64_t begin, std::uint64_t end,
+                              Copy copy) {
+  const std::uint64_t total = m_context.source.total_bytes();
+  m_pieces.for_each(begin, end, [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+    std::uint64_t source = (placement.source + from) % total;
+    std::uint64_t device = placement.device + to;
+    while (bytes > 0) {
+      const std::uint64_t part = std::min(bytes, total - source);
+      copy(device, m_pool + source, part);
+      device += part;
+      bytes -= part;
+      source = 0;
+    }
+  });
+}
+
+void MemoryLoad::copy_task(std::size_t task) {
+  // Loads take turns, so that all of them progress alike.
+  const Placement& placement = m_placements[task % m_placements.size()];
+  const std::uint64_t begin = task / m_placements.size() * m_task_bytes;
+  const std::uint64_t end = std::min(m_shape.bytes, begin + m_task_bytes);
+  if (std::byte* host = m_context.device.host_address()) {
+    for_each_run(placement, begin, end,
+                 [&](std::uint64_t to, const std::byte* from, std::uint64_t bytes) {
+                   stream_copy(host + to, from, bytes);
+                 });
+    return;
+  }
+  for_each_run(placement, begin, end,
+               [&](std::uint64_t to, const std::byte* from, std::uint64_t bytes) {
+                 m_context.device.copy_in(to, from, bytes);
+               });
+}
+
+void MemoryLoad::do_run() {
+  const std::size_t tasks = m_tasks_per_load * m_placements.size();
+  if (m_context.device.host_address() != nullptr) {
+    m_context.team.run(tasks, [&](std::size_t task) { copy_task(task); });
+    return;
+  }
+  for (std::size_t task = 0; task < tasks; ++task)
+    copy_task(task);
+  m_context.device.synchronize();
+}
+
+} // namespace breakeven::tier
