@@ -5,19 +5,32 @@
 /// Decisions for a waiting queue, and for what to write into a tier.
 namespace breakeven {
 
-/// Decides a queue in its order. A tier serves one planned load at a time, so a load delays the
-/// loads behind it in the same tier: the decision of each request knows when its tiers are free.
-/// Greedy: an early request is never denied for the sake of a later one, which keeps the queue fair
-/// and the cost at one decide() per request. `decisions` holds `count` entries; their load_s counts
-/// from now, waiting for the tier included. Give each query the queue_wait that it has anyway.
+/// Decides a queue in its order, one request at a time. A tier serves one planned load at a time,
+/// so a load delays the loads behind it in the same tier: the decision of each request knows when
+/// its tiers are free. Greedy: an early request is never denied for the sake of a later one, which
+/// keeps the queue fair and the cost at one decide() per request. load_s counts from now, waiting
+/// for the tier included. Give each query the queue_wait that it has anyway.
+class Planner {
+public:
+  explicit Planner(const Policy& policy) noexcept : m_policy(policy) {}
+  [[nodiscard]] Decision next(const Query& query) noexcept {
+    SplitSearch search(m_policy, query, m_busy_s);
+    const Decision decision = search.run();
+    if (decision.load) search.book(decision, m_busy_s);
+    return decision;
+  }
+
+private:
+  const Policy& m_policy;
+  double m_busy_s[max_tiers] = {};
+};
+
+/// The whole queue with a Planner; `decisions` holds `count` entries.
 inline void plan(const Policy& policy, const Query* queries, std::size_t count,
                  Decision* decisions) noexcept {
-  double busy_s[max_tiers] = {};
-  for (std::size_t i = 0; i < count; ++i) {
-    SplitSearch search(policy, queries[i], busy_s);
-    decisions[i] = search.run();
-    if (decisions[i].load) search.book(decisions[i], busy_s);
-  }
+  Planner planner(policy);
+  for (std::size_t i = 0; i < count; ++i)
+    decisions[i] = planner.next(queries[i]);
 }
 
 /// A prefix that was just computed: is it worth writing into a tier?
