@@ -102,7 +102,8 @@ std::string attention_term(const AttentionSpec& spec) {
     return std::string("(") + std::to_string(spec.kv_lora_rank) + " latent + " +
            std::to_string(spec.qk_rope_head_dim) + " rope)";
   const std::string heads = std::to_string(spec.kv_heads) + " KV heads x ";
-  if (spec.qk_head_dim == spec.v_head_dim) return std::string("2 x ") + heads + std::to_string(spec.qk_head_dim);
+  if (spec.qk_head_dim == spec.v_head_dim)
+    return std::string("2 x ") + heads + std::to_string(spec.qk_head_dim);
   return heads + "(" + std::to_string(spec.qk_head_dim) + " K + " +
          std::to_string(spec.v_head_dim) + " V)";
 }

@@ -13,7 +13,7 @@ struct Row {
 
 // One line per reader. The model_types of a multimodal model and of its text part both belong here.
 constexpr Row rows[] = {
-    {"llama", read_llama, "llama Yi yi aquila"},
+    {"llama", read_llama, "llama Yi yi aquila xverse skywork"},
     {"mistral", read_mistral, "mistral"},
     {"ministral", read_ministral, "ministral"},
     {"ministral3", read_ministral3, "ministral3"},
@@ -111,7 +111,7 @@ constexpr Row rows[] = {
     {"nemotron_nas", read_nemotron_nas, "nemotron-nas nemotron_nas deci"},
     {"lfm2", read_lfm2, "lfm2 lfm2_moe"},
     {"minimax", read_minimax, "minimax minimax_text_01 minimax_m1"},
-    {"kimi_linear", read_kimi_linear, "kimi_linear"},
+    {"kimi_linear", read_kimi_linear, "kimi_linear kimi_k3 kimi_k3_text"},
     {"bailing_linear", read_bailing_linear, "bailing_moe_linear bailing_moe_v2_5 bailing_hybrid"},
     {"rwkv", refuse_rwkv, "rwkv rwkv5 rwkv6 rwkv7"},
 };

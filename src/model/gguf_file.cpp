@@ -36,7 +36,7 @@ enum ValueType : std::uint32_t {
 /// A file read forward, with a bound on how much of it is read at all.
 class Reader {
 public:
-  explicit Reader(const std::string& path) : m_path(path), m_file(std::fopen(path.c_str(), "rbe")) {
+  Reader(std::FILE* file, const std::string& where) : m_path(where), m_file(file) {
     if (!m_file) refuse(std::string("cannot be opened: ") + std::strerror(errno));
   }
 
@@ -191,9 +191,11 @@ bool is_gguf(const std::string& path) {
   return same;
 }
 
-GgufFile read_gguf(const std::string& path) {
+namespace {
+
+GgufFile read_all(std::FILE* opened, const std::string& where) {
   static_assert(std::endian::native == std::endian::little, "GGUF values are read as they lie");
-  Reader reader(path);
+  Reader reader(opened, where);
   reader.skip(4);
   const auto version = reader.value<std::uint32_t>();
   if (version != 2 && version != 3)
@@ -209,6 +211,17 @@ GgufFile read_gguf(const std::string& path) {
   for (std::uint64_t i = 0; i < tensors; ++i)
     read_tensor(reader, file);
   return file;
+}
+
+} // namespace
+
+GgufFile read_gguf(const std::string& path) {
+  return read_all(std::fopen(path.c_str(), "rbe"), path);
+}
+
+GgufFile read_gguf_bytes(std::string_view bytes, const std::string& where) {
+  std::string writable(bytes); // fmemopen() takes no const memory, though it only reads here
+  return read_all(::fmemopen(writable.data(), writable.size(), "rb"), where);
 }
 
 } // namespace breakeven::model

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace breakeven::model {
@@ -24,5 +25,7 @@ bool is_gguf(const std::string& path);
 /// Reads versions 2 and 3, little endian; at most 64 MiB of metadata, no tensor data. Throws
 /// error_kind::bad_input for a damaged or hostile file.
 GgufFile read_gguf(const std::string& path);
+/// The same of bytes in memory; `where` names them in errors.
+GgufFile read_gguf_bytes(std::string_view bytes, const std::string& where);
 
 } // namespace breakeven::model

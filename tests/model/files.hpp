@@ -37,7 +37,8 @@ private:
 };
 
 inline std::string config_path(const std::string& name) {
-  return std::string(BREAKEVEN_TEST_DATA) + "/configs/" + name + ".json";
+  std::string path = BREAKEVEN_TEST_DATA "/configs/";
+  return path.append(name).append(".json");
 }
 
 /// A published config, to be changed by a test.

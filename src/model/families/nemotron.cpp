@@ -122,6 +122,16 @@ std::int64_t nas_width(const Config& ffn, std::int64_t hidden) {
   return (width + 255) / 256 * 256;
 }
 
+/// Given as such, or as the number of query heads that share one.
+std::int64_t nas_kv_heads(const Config& attention, std::int64_t heads) {
+  const bool direct = attention.has("num_key_value_heads");
+  const std::int64_t n = attention.count(direct ? "num_key_value_heads" : "n_heads_in_group");
+  if (heads % n != 0)
+    attention.refuse("'" + attention.prefix() + "' gives " + std::to_string(n) +
+                     ", which does not divide the " + std::to_string(heads) + " attention heads");
+  return direct ? n : heads / n;
+}
+
 void add_nas_block(const Config& block, const Decoder& d, Draft& draft) {
   const auto attention = block.object("attention");
   const auto ffn = block.object("ffn");
@@ -134,9 +144,11 @@ void add_nas_block(const Config& block, const Decoder& d, Draft& draft) {
     layer.name("linear");
   } else if (!attention->flag("no_op", false)) {
     AttentionSpec spec = d.attention;
-    const std::int64_t group = attention->count("n_heads_in_group");
-    if (d.heads % group != 0) block.refuse("n_heads_in_group does not divide the attention heads");
-    spec.kv_heads = d.heads / group;
+    spec.kv_heads = nas_kv_heads(*attention, d.heads);
+    if (attention->has("window_length")) {
+      spec.kind = AttentionKind::sliding_window;
+      spec.window_tokens = attention->count("window_length");
+    }
     layer.attention(spec);
     layer.parameters(d.hidden);
   }
