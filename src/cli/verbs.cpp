@@ -15,6 +15,7 @@ const registry<Verb>& verbs() {
     rows.add("calibrate", {"measure this node and write a break-even file", add_calibrate});
     rows.add("show", {"print a break-even file", add_show});
     rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
+    rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
     return rows;
   }();
   return table;
