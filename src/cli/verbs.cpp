@@ -16,6 +16,7 @@ const registry<Verb>& verbs() {
     rows.add("show", {"print a break-even file", add_show});
     rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
     rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
+    rows.add("plan", {"size memory, drives and prefill for a load, without measuring", add_plan});
     return rows;
   }();
   return table;
