@@ -17,6 +17,8 @@ const registry<Verb>& verbs() {
     rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
     rows.add("model",
              {"a model's KV cache, layers, parameters and FLOPs from its config", add_model});
+    rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
+    rows.add("plan", {"size memory, drives and prefill for a load, without measuring", add_plan});
     return rows;
   }();
   return table;

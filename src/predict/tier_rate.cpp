@@ -60,6 +60,15 @@ double parse_cost_s(const std::string& text, const std::string& what) {
   return parse_seconds(text, what);
 }
 
+double parse_size(const std::string& text, const std::string& what) {
+  try {
+    return parse_rate(text + "/s", what);
+  } catch (const error&) {
+    throw error(error_kind::usage, what + " '" + printable(text) +
+                                       "' is not a size such as 95.6GiB (2^30) or 2TB (1e12)");
+  }
+}
+
 TierRate parse_tier_rate(const std::string& text) {
   TierRate tier;
   tier.text = text;

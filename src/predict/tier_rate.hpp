@@ -25,6 +25,9 @@ TierRate parse_tier_rate(const std::string& text);
 /// "0", or a time with its unit ("5ms"): a bare number is refused. Throws error::usage.
 double parse_cost_s(const std::string& text, const std::string& what);
 
+/// "95.6GiB", "2TB": a size for planning, which need not be whole bytes. Throws error::usage.
+double parse_size(const std::string& text, const std::string& what);
+
 /// "4xmicron-9550-pro" or "4x30.72TB"-like counts: the number before an `x`, 1 without one, and what
 /// follows it.
 struct Multiple {

@@ -1,0 +1,84 @@
+#include "cli/verbs.hpp"
+
+#include "cli/prediction_options.hpp"
+#include "cli/summary.hpp"
+#include "cli/table.hpp"
+#include "predict/hardware.hpp"
+#include "predict/predict.hpp"
+#include "profile/profile.hpp"
+#include "support/error.hpp"
+#include "support/text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace breakeven::cli {
+namespace {
+
+std::string hardware_text() {
+  Table table({"name", "kind", "what", "facts"});
+  table.left(1);
+  table.left(2);
+  table.left(3);
+  for (const predict::Hardware& each : predict::hardware()) {
+    std::string facts;
+    for (const auto& [key, fact] : each.facts)
+      facts += (facts.empty() ? "" : ", ") + key + " " + fact.text;
+    table.add({each.name, each.kind, each.title, facts});
+  }
+  return table.text();
+}
+
+std::string hardware_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const predict::Hardware& each : predict::hardware()) {
+    nlohmann::ordered_json facts;
+    for (const auto& [key, fact] : each.facts)
+      facts[key] = {{"value", fact.value}, {"text", fact.text},   {"source", fact.source},
+                    {"date", fact.date},   {"note", fact.note}};
+    list.push_back(
+        {{"name", each.name}, {"kind", each.kind}, {"title", each.title}, {"facts", facts}});
+  }
+  return list.dump(1) + "\n";
+}
+
+struct Options : PredictionOptions {
+  std::string output;
+  bool list = false, json = false;
+};
+
+void run(Options& options, const std::vector<std::string>& argv) {
+  if (options.list) {
+    print(options.json ? hardware_json() : hardware_text());
+    return;
+  }
+  for (const auto& [name, value] : {std::pair{"--model", options.request.model},
+                                    std::pair{"--node", options.request.node}})
+    if (value.empty())
+      throw error(error_kind::usage, std::string("predict needs ") + name);
+  const profile::BreakEvenFile file = predict::predict(predict::resolve(options.finish(argv)));
+  if (!options.output.empty()) profile::write_file(file, options.output);
+  print(options.json ? summary_json(file) : summary_text(file));
+  if (!options.output.empty() && !options.json)
+    print(fmt::format("\nwritten to {}; `breakeven show {}` prints this again\n",
+                      printable(options.output), printable(options.output)));
+}
+
+} // namespace
+
+void add_predict(CLI::App& command, Outcome& outcome) {
+  auto options = std::make_shared<Options>();
+  options->add_model(command);
+  options->add_node(command, false);
+  options->add_tiers(command);
+  options->add_lengths(command);
+  command.get_option("--model")->required(false);
+  command.add_option("-o,--output", options->output, "break-even file to write, marked predicted");
+  command.add_flag("--list", options->list, "print the bundled hardware with its facts");
+  command.add_flag("--json", options->json, "print the result as JSON");
+  command.callback([options, &outcome] { run(*options, outcome.argv); });
+}
+
+} // namespace breakeven::cli
