@@ -15,6 +15,8 @@ const registry<Verb>& verbs() {
     rows.add("calibrate", {"measure this node and write a break-even file", add_calibrate});
     rows.add("show", {"print a break-even file", add_show});
     rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
+    rows.add("model",
+             {"a model's KV cache, layers, parameters and FLOPs from its config", add_model});
     return rows;
   }();
   return table;

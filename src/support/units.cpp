@@ -85,6 +85,23 @@ double parse_seconds(std::string_view text, std::string_view what) {
   return value * unit;
 }
 
+double parse_rate(std::string_view text, std::string_view what) {
+  constexpr std::string_view expected =
+      "a rate such as 14GB/s (1e9), 2GiB/s (2^30) or 400Gbit/s, above 0 and with its unit";
+  auto [value, suffix] = number_and_suffix(text, what, expected);
+  while (!suffix.empty() && suffix.front() == ' ')
+    suffix.remove_prefix(1);
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"B/s", 1},          {"kB/s", 1e3},         {"MB/s", 1e6},
+      {"GB/s", 1e9},       {"TB/s", 1e12},        {"KiB/s", 1024.0},
+      {"MiB/s", 1048576.0}, {"GiB/s", 1073741824.0}, {"TiB/s", 1099511627776.0},
+      {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8},   {"Tbit/s", 1e12 / 8},
+  };
+  for (const auto& [name, unit] : units)
+    if (suffix == name && value > 0 && value * unit < 1e18) return value * unit;
+  reject(text, what, expected);
+}
+
 double parse_fraction(std::string_view text, std::string_view what) {
   constexpr std::string_view expected = "a fraction of at least 0 and below 1";
   const auto [value, suffix] = number_and_suffix(text, what, expected);
@@ -109,6 +126,11 @@ std::string format_rate(double bytes_per_second) {
 std::string format_bytes(double bytes) {
   static constexpr const char* names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   return scaled(bytes, 1024, names, 6);
+}
+
+std::string format_bytes_si(double bytes) {
+  static constexpr const char* names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  return scaled(bytes, 1000, names, 7);
 }
 
 std::string format_seconds(double seconds) {
