@@ -146,10 +146,9 @@ void FileTier::open_queues() {
 
 /// Reads of the large files land in memory that the kernel knows.
 void FileTier::register_with(ReadQueue& queue) {
-  std::byte* host = m_device.host_address();
-  const std::string buffers = host != nullptr
-                                  ? queue.register_buffer(host, m_device.size_bytes())
-                                  : queue.register_buffer(m_staging.data(), m_staging.bytes());
+  std::vector<iovec> areas = {{m_staging.data(), m_staging.bytes()}};
+  if (std::byte* host = m_device.host_address()) areas.push_back({host, m_device.size_bytes()});
+  const std::string buffers = queue.register_buffers(areas);
   if (!buffers.empty()) warn(buffers);
   m_identity["buffers"] =
       buffers.empty() && m_identity["reads"] == "io_uring" ? "registered" : "not registered";
@@ -232,7 +231,8 @@ double FileTier::large_rate(const StoreFiles& files, int rounds) {
 void FileTier::tune() {
   if (m_ideal) {
     const ReadSearchLimits limits{std::min(m_plan.ideal_bytes, m_options.max_load_bytes),
-                                  staging_bytes, m_ideal_queue->depth()};
+                                  staging_bytes, m_ideal_queue->depth(),
+                                  m_device.host_address() != nullptr};
     const auto read = [&](const TransferOptions& options, std::uint64_t bytes) {
       return read_large(m_large, options, bytes);
     };
@@ -248,9 +248,9 @@ void FileTier::tune() {
       m_identity["ideal_read" + suffix(i)] = format_rate(large_rate(one, 3));
     }
   }
-  m_identity["requests"] =
-      fmt::format("{}, {} in flight per load",
-                  format_bytes(static_cast<double>(m_reads.request_bytes)), m_reads.depth);
+  m_identity["requests"] = fmt::format(
+      "{}, {} in flight per load, {}", format_bytes(static_cast<double>(m_reads.request_bytes)),
+      m_reads.depth, m_reads.in_place ? "in place" : "through a ring of host buffers");
   inspect_directories(); // once more: an idle PCIe link may have been slowed down to save power
 }
 

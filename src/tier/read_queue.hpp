@@ -38,10 +38,8 @@ public:
   [[nodiscard]] virtual unsigned depth() const = 0;
 
   /// Tells the kernel of memory that reads will land in, so that it need not look up and pin the
-  /// pages at each read. Returns "" or the reason why reads go on without.
-  virtual std::string register_buffer(std::byte* /*address*/, std::uint64_t /*bytes*/) {
-    return "";
-  }
+  /// pages at each read. Once per queue. Returns "" or the reason why reads go on without.
+  virtual std::string register_buffers(const std::vector<iovec>& /*areas*/) { return ""; }
   virtual std::string register_files(const std::vector<int>& /*fds*/) { return ""; }
   virtual void unregister_files() {}
 };

@@ -24,8 +24,10 @@ std::vector<Candidate> grid(const ReadSearchLimits& limits) {
     for (unsigned depth : {2u, 4u, 8u, 16u, 32u, 64u, 128u})
       if (depth <= limits.most_depth && request * depth <= limits.most_in_flight_bytes &&
           request * depth <= std::max<std::uint64_t>(limits.most_bytes / 2, 2 * request))
-        candidates.push_back({{request, depth, 4096}, {}});
-  if (candidates.empty()) candidates.push_back({{256u << 10, 1, 4096}, {}});
+        for (const bool in_place : {true, false})
+          if (!in_place || limits.in_place)
+            candidates.push_back({{request, depth, 4096, in_place}, {}});
+  if (candidates.empty()) candidates.push_back({{256u << 10, 1, 4096, false}, {}});
   return candidates;
 }
 
@@ -40,7 +42,7 @@ TransferOptions
 search_reads(const ReadSearchLimits& limits, std::uint64_t seed,
              const std::function<double(const TransferOptions&, std::uint64_t bytes)>& read) {
   constexpr double probe_s = 0.05; // long enough to fill the queue many times over
-  constexpr std::size_t finalists = 4;
+  constexpr std::size_t finalists = 5;
   constexpr int rounds = 4;
   constexpr double alike = 0.02;
   measure::Random random(seed);
@@ -48,7 +50,7 @@ search_reads(const ReadSearchLimits& limits, std::uint64_t seed,
   shuffle(candidates, random);
 
   const std::uint64_t first = std::min<std::uint64_t>(8u << 20, limits.most_bytes);
-  const TransferOptions usual{1u << 20, std::min(8u, limits.most_depth), 4096};
+  const TransferOptions usual{1u << 20, std::min(8u, limits.most_depth), 4096, false};
   read(usual, first); // the first read of all pays for set-up
   const double guess = static_cast<double>(first) / std::max(read(usual, first), 1e-9);
   const auto bytes =

@@ -120,7 +120,8 @@ Drive read_drive(const fs::path& block) {
     drive.model = vendor + " " + drive.model;
   drive.firmware = line_of(block / "device/firmware_rev");
   if (drive.firmware.empty()) drive.firmware = line_of(block / "device/rev");
-  drive.rotational = line_of(block / "queue/rotational") == "1";
+  const bool is_virtual = starts_with(drive.name, "vd") || starts_with(drive.name, "xvd");
+  drive.rotational = !is_virtual && line_of(block / "queue/rotational") == "1";
   drive.in_memory = starts_with(drive.name, "ram") || starts_with(drive.name, "zram");
   // Only NVMe: the link above a SATA or SAS controller is shared by drives we know nothing of.
   if (starts_with(drive.name, "nvme")) read_link(drive, block / "device");

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t most_vectors = 1024; // IOV_MAX
 constexpr int most_retries = 16;
+/// Scattered reads of smaller pieces are slower than a copy: drivers split requests by segments.
+constexpr std::uint64_t least_in_place_bytes = 64u << 10;
 
 struct OpenFile {
   int fd = -1;
@@ -160,7 +162,8 @@ private:
     const std::uint64_t device = m_parts[slot.part].device;
     const std::uint64_t mask = m_options.alignment - 1;
     slot.vectors.clear();
-    slot.staged = m_host == nullptr;
+    slot.staged = m_host == nullptr || !m_options.in_place ||
+                  (m_pieces.pieces() > 1 && m_pieces.piece_bytes() < least_in_place_bytes);
     if (!slot.staged)
       m_pieces.for_each(slot.begin, slot.begin + slot.bytes,
                         [&](std::uint64_t, std::uint64_t to, std::uint64_t bytes) {

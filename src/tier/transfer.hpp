@@ -38,11 +38,14 @@ struct TransferOptions {
   std::uint64_t request_bytes = 1u << 20; ///< largest single read
   unsigned depth = 8;                     ///< reads in flight, at most the queue's depth
   std::uint64_t alignment = 4096;         ///< of file offsets, sizes and memory
+  /// Reads may land in the device's buffer without a copy. Saves memory traffic where the drive
+  /// writes memory itself; slower where a hypervisor copies, as the ring stays in the caches.
+  bool in_place = true;
 };
 
 /// Reads parts of a store into the device's buffer. Where the host can write that buffer and the
-/// pieces are aligned, reads land in it directly; otherwise they land in a ring of host buffers
-/// and are copied from there while further reads go on.
+/// pieces are aligned and not small, reads may land in it directly; otherwise they land in a ring
+/// of host buffers and are copied from there while further reads go on.
 class Transfer {
 public:
   /// `staging`: the ring. All references outlive the transfer.

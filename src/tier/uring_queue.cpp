@@ -105,23 +105,27 @@ public:
 
   [[nodiscard]] unsigned depth() const override { return m_depth; }
 
-  std::string register_buffer(std::byte* address, std::uint64_t bytes) override {
+  std::string register_buffers(const std::vector<iovec>& areas) override {
+    constexpr std::size_t largest = 1u << 30; // of the kernel, per buffer
     std::vector<iovec> parts;
-    constexpr std::uint64_t largest = 1u << 30; // of the kernel, per buffer
-    for (std::uint64_t at = 0; at < bytes; at += largest)
-      parts.push_back({address + at, static_cast<std::size_t>(std::min(largest, bytes - at))});
+    std::uint64_t all = 0;
+    for (const iovec& area : areas)
+      for (std::size_t at = 0; at < area.iov_len; at += largest) {
+        const std::size_t bytes = std::min(largest, area.iov_len - at);
+        parts.push_back({static_cast<std::byte*>(area.iov_base) + at, bytes});
+        all += bytes;
+      }
     int result = system_calls().refuse_registration();
     if (result == 0)
       result =
           io_uring_register_buffers(&m_ring, parts.data(), static_cast<unsigned>(parts.size()));
     if (result == 0) {
-      m_registered = address;
-      m_registered_bytes = bytes;
+      m_registered = std::move(parts);
       return "";
     }
     return fmt::format("buffers of {} could not be registered with io_uring ({}; RLIMIT_MEMLOCK is "
                        "{}), so reads use unregistered ones",
-                       format_bytes(static_cast<double>(bytes)), std::strerror(-result),
+                       format_bytes(static_cast<double>(all)), std::strerror(-result),
                        limit_text());
   }
 
@@ -150,20 +154,19 @@ private:
 
   /// Index of the registered buffer that holds all of `vector`, or -1.
   [[nodiscard]] int registered_buffer(const iovec& vector) const {
-    constexpr std::uint64_t largest = 1u << 30;
-    const auto* base = static_cast<const std::byte*>(vector.iov_base);
-    if (m_registered == nullptr || base < m_registered) return -1;
-    const auto first = static_cast<std::uint64_t>(base - m_registered);
-    const std::uint64_t end = first + vector.iov_len;
-    if (end > m_registered_bytes || first / largest != (end - 1) / largest) return -1;
-    return static_cast<int>(first / largest);
+    const auto* begin = static_cast<const std::byte*>(vector.iov_base);
+    for (std::size_t i = 0; i < m_registered.size(); ++i) {
+      const auto* base = static_cast<const std::byte*>(m_registered[i].iov_base);
+      if (begin >= base && begin + vector.iov_len <= base + m_registered[i].iov_len)
+        return static_cast<int>(i);
+    }
+    return -1;
   }
 
   io_uring m_ring{};
   unsigned m_depth;
   unsigned m_unsubmitted = 0;
-  const std::byte* m_registered = nullptr;
-  std::uint64_t m_registered_bytes = 0;
+  std::vector<iovec> m_registered;
 };
 
 } // namespace
