@@ -17,6 +17,7 @@ const registry<Verb>& verbs() {
     rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
     rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
     rows.add("plan", {"size memory, drives and prefill for a load, without measuring", add_plan});
+    rows.add("import", {"make a break-even file of another tool's measurements", add_import});
     return rows;
   }();
   return table;

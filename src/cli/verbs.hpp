@@ -10,5 +10,6 @@ void add_show(CLI::App& command, Outcome& outcome);
 void add_check(CLI::App& command, Outcome& outcome);
 void add_predict(CLI::App& command, Outcome& outcome);
 void add_plan(CLI::App& command, Outcome& outcome);
+void add_import(CLI::App& command, Outcome& outcome);
 
 } // namespace breakeven::cli
