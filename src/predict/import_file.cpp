@@ -220,10 +220,12 @@ private:
     m_file.tiers.push_back(std::move(tier));
   }
 
-  /// What one load must cost besides its bytes for `tokens` to be the break-even length.
+  /// What one load must cost besides its bytes for `tokens` to be the break-even length: a hair less
+  /// than a tie.
   double fixed_cost_at(std::int64_t tokens, double rate_Bps, double piece_s) const {
     const fit::PrefillCurve curve(m_file.prefill, m_file.model.chunk_tokens);
-    return curve.saved_s(0, tokens, tokens + 1) -
+    constexpr double hair_s = 1e-9;
+    return curve.saved_s(0, tokens, tokens + 1) - hair_s -
            static_cast<double>(fit::kv_bytes(m_file.model, tokens)) / rate_Bps -
            piece_s * static_cast<double>(fit::pieces(m_layout, tokens));
   }
@@ -292,8 +294,19 @@ private:
     solve_range(exact);
     for (std::size_t i = 0; i < m_file.tiers.size(); ++i)
       if (std::find(m_threshold_tiers.begin(), m_threshold_tiers.end(), m_file.tiers[i].name) !=
-          m_threshold_tiers.end())
+          m_threshold_tiers.end()) {
         m_file.tiers[i].break_even = exact.tiers[i].break_even;
+        warn_if_missed(m_file.tiers[i]);
+      }
+  }
+
+  void warn_if_missed(const profile::Tier& tier) {
+    const std::int64_t wanted = m_import.thresholds.at(tier.name);
+    if (!tier.load || tier.break_even.tokens == wanted) return;
+    warn(fmt::format("tier {}: with steps of {} tokens loading wins from {} tokens on, not from the "
+                     "imported {}: give the engine's --chunk-tokens",
+                     tier.name, format_tokens(m_file.model.chunk_tokens),
+                     format_tokens(tier.break_even.tokens), format_tokens(wanted)));
   }
 
   Import m_import;
