@@ -58,7 +58,8 @@ void run(Options& options, const std::vector<std::string>& argv) {
                                     std::pair{"--node", options.request.node}})
     if (value.empty())
       throw error(error_kind::usage, std::string("predict needs ") + name);
-  const profile::BreakEvenFile file = predict::predict(predict::resolve(options.finish(argv)));
+  profile::BreakEvenFile file = predict::predict(predict::resolve(options.finish(argv)));
+  options.mark(file);
   if (!options.output.empty()) profile::write_file(file, options.output);
   print(options.json ? summary_json(file) : summary_text(file));
   if (!options.output.empty() && !options.json)
@@ -74,6 +75,7 @@ void add_predict(CLI::App& command, Outcome& outcome) {
   options->add_node(command, false);
   options->add_tiers(command);
   options->add_lengths(command);
+  options->add_published(command);
   command.get_option("--model")->required(false);
   command.add_option("-o,--output", options->output, "break-even file to write, marked predicted");
   command.add_flag("--list", options->list, "print the bundled hardware with its facts");

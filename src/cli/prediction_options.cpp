@@ -70,6 +70,25 @@ void PredictionOptions::add_lengths(CLI::App& command) {
       ->capture_default_str();
 }
 
+void PredictionOptions::add_published(CLI::App& command) {
+  command.add_option("--published", published.source,
+                     "source of figures that others published: marks the file published");
+  command.add_option("--measured", published.measured, "with --published: what they measured")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--not-measured", published.not_measured,
+                  "with --published: what is predicted or assumed")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void PredictionOptions::mark(profile::BreakEvenFile& file) const {
+  if (!published.source.empty()) predict::mark_published(file, published);
+  if (published.source.empty() && !(published.measured.empty() && published.not_measured.empty()))
+    throw error(error_kind::usage, "--measured and --not-measured need --published SOURCE");
+}
+
 const predict::Request& PredictionOptions::finish(const std::vector<std::string>& argv) {
   request.argv = argv;
   request.model_options.tensor_parallel =
@@ -89,7 +108,8 @@ const predict::Request& PredictionOptions::finish(const std::vector<std::string>
     request.linear_parameters =
         predict::parse_parameters(linear_parameters, "--linear-parameters");
   if (!max_prefix.empty()) request.max_prefix_tokens = parse_tokens(max_prefix, "--max-prefix");
-  request.chunk_tokens = parse_tokens(chunk_tokens, "--chunk-tokens");
+  request.chunk_tokens =
+      chunk_tokens.empty() ? 0 : parse_tokens(chunk_tokens, "--chunk-tokens");
   request.block_tokens = parse_tokens(block_tokens, "--block-tokens");
   return request;
 }

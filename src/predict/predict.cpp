@@ -35,64 +35,8 @@ std::vector<std::int64_t> ascending(std::vector<std::int64_t> values, std::int64
   return values;
 }
 
-/// Powers of two, eighths of the chunk, and where weight streaming gives way to computing.
-std::vector<std::int64_t> new_axis(const Inputs& inputs, const std::vector<Roofline>& rooflines) {
-  const std::int64_t chunk = inputs.request.chunk_tokens;
-  std::vector<std::int64_t> points;
-  for (std::int64_t n = 1; n < chunk; n *= 2)
-    points.push_back(n);
-  for (std::int64_t eighth = 1; eighth < 8; ++eighth)
-    if (chunk * eighth / 8 > 0) points.push_back(chunk * eighth / 8);
-  for (const Roofline& roofline : rooflines)
-    points.push_back(roofline.knee_tokens());
-  return ascending(points, chunk);
-}
-
-std::vector<std::int64_t> context_axis(const model::Architecture& model, std::int64_t last) {
-  std::vector<std::int64_t> contexts = {0, 1024, 4096, 16384, 65536};
-  for (const model::LayerKind& kind : model.kinds)
-    for (const std::int64_t bend : {kind.attention.window_tokens, kind.attention.index_topk})
-      if (bend > 0) contexts.push_back(bend);
-  return ascending(contexts, last);
-}
-
 profile::Measurement predicted(double median_s, double fast_s, double slow_s) {
   return {median_s, std::min(median_s, fast_s), std::max(median_s, slow_s), 0, "predicted", {}};
-}
-
-profile::Prefill predicted_prefill(const Inputs& inputs) {
-  const Request& request = inputs.request;
-  const Utilisation u = request.utilisation, a = request.attention_utilisation;
-  // In this order: the value, all fast, all slow.
-  const std::vector<Roofline> rooflines = {inputs.roofline(u.value, a.value),
-                                           inputs.roofline(u.hi, a.hi), inputs.roofline(u.lo, a.lo)};
-  const auto at = [&](const auto& seconds) {
-    return predicted(seconds(rooflines[0]), seconds(rooflines[1]), seconds(rooflines[2]));
-  };
-  profile::Prefill prefill;
-  prefill.device = "predicted " + inputs.node.device.name;
-  prefill.device_name = inputs.node.device.title + " (predicted)";
-  prefill.kernel_source = fmt::format("roofline at {:.3g} % of the published peaks ({:.3g} to {:.3g} %)",
-                                      100 * u.value, 100 * u.lo, 100 * u.hi);
-  prefill.compute_dtype = rooflines[0].compute_dtype();
-  prefill.regime = "predicted";
-  prefill.dense.new_tokens = new_axis(inputs, rooflines);
-  for (const std::int64_t n : prefill.dense.new_tokens)
-    prefill.dense.seconds.push_back(at([&](const Roofline& r) { return r.dense_s(n); }));
-  const auto contexts = context_axis(inputs.model, request.max_prefix_tokens);
-  for (std::size_t kind = 0; kind < inputs.model.kinds.size(); ++kind) {
-    if (!rooflines[0].has_attention(kind)) continue;
-    profile::AttentionGrid grid{
-        inputs.model.kinds[kind].name, contexts, prefill.dense.new_tokens, {}};
-    for (const std::int64_t c : contexts) {
-      grid.seconds.emplace_back();
-      for (const std::int64_t n : grid.new_tokens)
-        grid.seconds.back().push_back(
-            at([&](const Roofline& r) { return r.attention_s(kind, c, n); }));
-    }
-    prefill.attention.push_back(std::move(grid));
-  }
-  return prefill;
 }
 
 TierRate host_memory(const Inputs& inputs) {
@@ -186,9 +130,13 @@ double Inputs::link_Bps() const {
 }
 
 Inputs resolve(const Request& request) {
+  return resolve_on(request, parse_node(request.node));
+}
+
+Inputs resolve_on(const Request& request, const NodeSpec& node) {
   Inputs inputs;
   inputs.request = request;
-  inputs.node = parse_node(request.node);
+  inputs.node = node;
   check(inputs.request, inputs.node);
   inputs.model = model::read_architecture(request.model, inputs.request.model_options);
   if (request.linear_parameters > 0)
@@ -224,6 +172,71 @@ Inputs resolve(const Request& request) {
   return inputs;
 }
 
+std::vector<std::int64_t> step_axis(std::int64_t chunk_tokens) {
+  std::vector<std::int64_t> points;
+  for (std::int64_t n = 1; n < chunk_tokens; n *= 2)
+    points.push_back(n);
+  for (std::int64_t eighth = 1; eighth < 8; ++eighth)
+    if (chunk_tokens * eighth / 8 > 0) points.push_back(chunk_tokens * eighth / 8);
+  return ascending(points, chunk_tokens);
+}
+
+std::vector<std::int64_t> context_axis(const model::Architecture& model, std::int64_t last) {
+  std::vector<std::int64_t> contexts = {0, 1024, 4096, 16384, 65536};
+  for (const model::LayerKind& kind : model.kinds)
+    for (const std::int64_t bend : {kind.attention.window_tokens, kind.attention.index_topk})
+      if (bend > 0) contexts.push_back(bend);
+  return ascending(contexts, last);
+}
+
+profile::Prefill predicted_prefill(const Inputs& inputs) {
+  const Request& request = inputs.request;
+  const Utilisation u = request.utilisation, a = request.attention_utilisation;
+  // In this order: the value, all fast, all slow.
+  const std::vector<Roofline> rooflines = {inputs.roofline(u.value, a.value),
+                                           inputs.roofline(u.hi, a.hi), inputs.roofline(u.lo, a.lo)};
+  const auto at = [&](const auto& seconds) {
+    return predicted(seconds(rooflines[0]), seconds(rooflines[1]), seconds(rooflines[2]));
+  };
+  profile::Prefill prefill;
+  prefill.device = "predicted " + inputs.node.device.name;
+  prefill.device_name = inputs.node.device.title + " (predicted)";
+  prefill.kernel_source = fmt::format("roofline at {:.3g} % of the published peaks ({:.3g} to {:.3g} %)",
+                                      100 * u.value, 100 * u.lo, 100 * u.hi);
+  prefill.compute_dtype = rooflines[0].compute_dtype();
+  prefill.regime = "predicted";
+  prefill.dense.new_tokens = step_axis(request.chunk_tokens);
+  for (const Roofline& roofline : rooflines) // where weight streaming gives way to computing
+    prefill.dense.new_tokens.push_back(roofline.knee_tokens());
+  prefill.dense.new_tokens = ascending(prefill.dense.new_tokens, request.chunk_tokens);
+  for (const std::int64_t n : prefill.dense.new_tokens)
+    prefill.dense.seconds.push_back(at([&](const Roofline& r) { return r.dense_s(n); }));
+  const auto contexts = context_axis(inputs.model, request.max_prefix_tokens);
+  for (std::size_t kind = 0; kind < inputs.model.kinds.size(); ++kind) {
+    if (!rooflines[0].has_attention(kind)) continue;
+    profile::AttentionGrid grid{
+        inputs.model.kinds[kind].name, contexts, prefill.dense.new_tokens, {}};
+    for (const std::int64_t c : contexts) {
+      grid.seconds.emplace_back();
+      for (const std::int64_t n : grid.new_tokens)
+        grid.seconds.back().push_back(
+            at([&](const Roofline& r) { return r.attention_s(kind, c, n); }));
+    }
+    prefill.attention.push_back(std::move(grid));
+  }
+  return prefill;
+}
+
+double reachable_Bps(const Inputs& inputs, const TierRate& tier,
+                     std::vector<profile::Warning>& warnings) {
+  const double link_Bps = inputs.link_Bps(), rate_Bps = tier.rate_Bps();
+  if (link_Bps <= 0 || rate_Bps <= link_Bps) return rate_Bps;
+  warnings.push_back({"link", fmt::format("tier {}: {} is more than the {} that reach one device; "
+                                          "the latter is used",
+                                          tier.name, format_rate(rate_Bps), format_rate(link_Bps))});
+  return link_Bps;
+}
+
 profile::BreakEvenFile predict(const Inputs& inputs) {
   const Request& request = inputs.request;
   profile::BreakEvenFile file;
@@ -236,18 +249,9 @@ profile::BreakEvenFile predict(const Inputs& inputs) {
       describe_model(inputs.model, request.chunk_tokens, request.block_tokens, layout.chunk_tokens);
   file.prefill = predicted_prefill(inputs);
   file.warnings = inputs.warnings;
-  for (const TierRate& tier : inputs.tiers) {
-    double rate_Bps = tier.rate_Bps();
-    if (const double link_Bps = inputs.link_Bps(); link_Bps > 0 && rate_Bps > link_Bps) {
-      file.warnings.push_back(
-          {"link", fmt::format("tier {}: {} is more than the {} that reach one device; the latter "
-                               "is used",
-                               tier.name, format_rate(rate_Bps), format_rate(link_Bps))});
-      rate_Bps = link_Bps;
-    }
-    file.tiers.push_back(
-        make_tier(tier, rate_Bps, tier.fixed_s >= 0 ? tier.fixed_s : request.fixed_s, layout));
-  }
+  for (const TierRate& tier : inputs.tiers)
+    file.tiers.push_back(make_tier(tier, reachable_Bps(inputs, tier, file.warnings),
+                                   tier.fixed_s >= 0 ? tier.fixed_s : request.fixed_s, layout));
   file.calibrated_lengths = answer_lengths(request.max_prefix_tokens);
   solve_range(file);
   return file;

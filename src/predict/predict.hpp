@@ -53,10 +53,22 @@ struct Inputs {
 };
 /// Throws error::usage and error::bad_input.
 Inputs resolve(const Request& request);
+/// The same on a node that is at hand; `request.node` is not read.
+Inputs resolve_on(const Request& request, const NodeSpec& node);
 
 /// A file of status "predicted": every time is a roofline's, with the range of the utilisation as
 /// its interval and stopped "predicted".
 profile::BreakEvenFile predict(const Inputs& inputs);
+
+/// The prefill part of predict().
+profile::Prefill predicted_prefill(const Inputs& inputs);
+/// Where attention is evaluated: windows and powers of four up to the longest prefix.
+std::vector<std::int64_t> context_axis(const model::Architecture& model, std::int64_t last);
+/// Powers of two and eighths of the chunk.
+std::vector<std::int64_t> step_axis(std::int64_t chunk_tokens);
+/// A rate that one device can take: at most what its host link delivers. Adds a warning when capped.
+double reachable_Bps(const Inputs& inputs, const TierRate& tier,
+                     std::vector<profile::Warning>& warnings);
 
 /// Facts of a model in the file's terms. A hybrid model's prefix is loadable where a stored chunk
 /// ends.
