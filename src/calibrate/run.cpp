@@ -123,7 +123,6 @@ private:
           {"throttled",
            fmt::format("{} samples were discarded because the device was throttled", throttled)});
     for (const profile::Warning& warning : file.warnings)
-      m_progress.warn(warning.message);
   }
 
   void sample(double seconds, const std::function<double(Catalogue::Id)>& importance) {
