@@ -1,13 +1,17 @@
 // Cost of each call of the admission library, over 1,024 different queries so that the branch
 // predictor sees a real mix. BM_empty_call is the floor that the others are multiples of.
 #include "breakeven/admission.hpp"
+#include "breakeven/live_policy.hpp"
 #include "breakeven/policy_builder.hpp"
 
 #include <benchmark/benchmark.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 using namespace breakeven;
@@ -122,6 +126,45 @@ void BM_decide_1_segment_queue_wait(benchmark::State& state) {
     query.queue_wait = Seconds(0.05);
   decide_each(state, list);
 }
+/// Readers of one live policy, which nobody (or somebody 1,000 times a second) replaces.
+void read_live(benchmark::State& state, bool swapped) {
+  static LivePolicy live(std::make_shared<const Policy>(policy()));
+  static std::atomic<bool> stop;
+  std::thread writer;
+  if (swapped && state.thread_index() == 0) {
+    stop = false;
+    writer = std::thread([] {
+      const auto one = std::make_shared<const Policy>(policy()), two = live.snapshot();
+      for (int i = 0; !stop; ++i) {
+        live.publish(i % 2 ? one : two);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  }
+  LivePolicy::Reader reader(live);
+  const TierId tier = policy().find_tier("nvme");
+  std::int64_t cached = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(cached = (cached + 257) & 0xffff);
+    benchmark::DoNotOptimize(reader.policy().should_load(tier, Tokens(cached)));
+  }
+  stop = true;
+  if (writer.joinable()) writer.join();
+}
+void BM_should_load_live(benchmark::State& state) {
+  read_live(state, false);
+}
+void BM_should_load_live_swapped(benchmark::State& state) {
+  read_live(state, true);
+}
+void BM_plan_100(benchmark::State& state) {
+  const std::vector<Query> list = make_queries(1, 4000);
+  Decision decisions[100];
+  for (auto _ : state) {
+    plan(policy(), list.data(), 100, decisions);
+    benchmark::DoNotOptimize(decisions);
+  }
+}
 void BM_policy_copy(benchmark::State& state) {
   const Policy& p = policy();
   auto copy = std::make_unique<Policy>();
@@ -138,6 +181,9 @@ BENCHMARK(BM_decide_1_segment_full_hit);
 BENCHMARK(BM_decide_1_segment_queue_wait);
 BENCHMARK(BM_decide_4_segments)->ThreadRange(1, 2);
 BENCHMARK(BM_decide_4_segments_full_hit);
+BENCHMARK(BM_should_load_live)->ThreadRange(1, 2);
+BENCHMARK(BM_should_load_live_swapped)->ThreadRange(1, 2);
+BENCHMARK(BM_plan_100);
 BENCHMARK(BM_policy_copy);
 
 } // namespace

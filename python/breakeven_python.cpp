@@ -164,6 +164,12 @@ void bind_policy(nb::module_& m) {
             return tokens.value;
           },
           "tier"_a, "What should_load compares with, in tokens; None = never load.")
+      .def(
+          "decide",
+          [](const PyPolicy& p, std::int64_t prompt, int tier, std::int64_t cached) {
+            return decide(*p.policy, {Tokens(prompt), TierId(tier), Tokens(cached)});
+          },
+          "prompt"_a, "tier"_a, "cached"_a)
       .def("decide", &decide_query, "query"_a)
       .def(
           "decide",

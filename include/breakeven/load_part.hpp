@@ -82,8 +82,11 @@ public:
   }
   /// Seconds that a further token adds to least_s, at a length: falls with the length.
   [[nodiscard]] double marginal_s(std::int64_t tokens) const noexcept {
-    return chunk_s * m_inverse_chunk +
-           m_byte_s * m_kv->marginal_bytes(static_cast<double>(tokens) - m_resident);
+    return chunk_s * m_inverse_chunk + marginal_bytes_s(tokens);
+  }
+  /// The same within a tier chunk: no further pieces.
+  [[nodiscard]] double marginal_bytes_s(std::int64_t tokens) const noexcept {
+    return m_byte_s * m_kv->marginal_bytes(static_cast<double>(tokens) - m_resident);
   }
 
   /// How much of its last tier chunk a length fills, in (0, 1].

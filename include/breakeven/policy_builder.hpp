@@ -33,6 +33,7 @@ public:
     m_policy.m_block = block;
     m_policy.m_checkpoint = checkpoint;
     m_curve.m_chunk = chunk;
+    m_curve.m_half_chunk = 0.5 * static_cast<double>(chunk);
     m_curve.m_inverse_chunk = 1 / static_cast<double>(chunk);
     m_curve.m_shift = -1;
     for (int bit = 0; bit < 41; ++bit)
@@ -232,6 +233,10 @@ private:
       const double edge = last > 0 ? s.m_slope[last - 1][j] : 0;
       s.m_slope[last][j] = edge > 0 ? edge : 0;
     }
+    for (int q = 0; q <= last; ++q) {
+      const double slope = s.m_slope[q][s.m_news - 1];
+      s.m_chunk_line[q] = {s.m_step[q][s.m_news - 1] - slope * s.m_context[q], slope};
+    }
   }
 
   /// The cell in which each bucket begins. Token counts are far from where rounding could put one
@@ -328,20 +333,20 @@ private:
     const double chunk = static_cast<double>(s.m_chunk);
     const int j = s.m_news - 1;
     for (int b = 0; b < s.m_offsets; ++b) {
-      StepCurve::Below sum{0, 0, 0};
+      StepCurve::Below sum{0, 0, -1};
       for (int q = 0; q < s.m_contexts; ++q) {
         if (q > 0) {
           const double whole =
               static_cast<double>(static_cast<std::int64_t>(s.m_context[q]) / s.m_chunk);
           const double until = whole + (s.m_offset[b] < residue(s.m_context[q]) ? 1 : 0);
-          const double more = until - sum.count;
+          const double first = sum.count_less_1 + 1, more = until - first;
           const double slope = s.m_slope[q - 1][j];
-          // Elements sum.count .. until-1, each step + slope * (residue + k * chunk - context).
-          const double first = sum.count, last = until - 1;
+          // Elements first .. until-1, each step + slope * (residue + k * chunk - context).
+          const double last = until - 1;
           sum.base += more * (s.m_step[q - 1][j] - slope * s.m_context[q - 1]) +
                       slope * chunk * (first + last) * more * 0.5;
           sum.slope += more * slope;
-          sum.count = until;
+          sum.count_less_1 = last;
         }
         s.m_below[q * s.m_offsets + b] = sum;
       }

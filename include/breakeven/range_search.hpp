@@ -38,7 +38,8 @@ protected:
   /// always pays, only the last period can hold the best length; where it never pays, only the
   /// first; where computing gets dearer with context (a concave cost), only the two.
   void search_region(const LoadPart& part, std::int64_t lo, std::int64_t hi, bool hidden) noexcept {
-    if (lo == hi) return;
+    if (!hidden && part.chunk_s > 0) hi = skip_started_chunk(part, lo, hi);
+    if (lo >= hi) return;
     const double per_token_s = hidden ? 0 : part.marginal_s(lo);
     if (hi - lo < m_period) {
       if (!tail_is_dearer(part, hi, hi - lo, per_token_s, hidden))
@@ -74,6 +75,19 @@ protected:
   double m_last_cost = 0, m_last_load_s = 0, m_last_prefill_s = 0;
 
 private:
+  /// Where hi lies inside a tier chunk, the lengths down to the chunk's edge cost the same pieces.
+  /// When less of that chunk is no better, goes on from the edge, which it considers; hi otherwise.
+  [[nodiscard]] std::int64_t skip_started_chunk(const LoadPart& part, std::int64_t lo,
+                                                std::int64_t hi) noexcept {
+    const std::int64_t edge = whole::floor_to(hi, part.chunk_tokens);
+    if (edge == hi || !whole::divides(m_unit, part.chunk_tokens)) return hi;
+    const std::int64_t span = hi - (edge > lo ? edge : lo);
+    const double rise = m_weight * m_curve.least_rise_s(m_prompt, m_prompt - hi, span);
+    if (rise < part.marginal_bytes_s(lo)) return hi;
+    if (edge >= lo) consider(part, edge);
+    return edge;
+  }
+
   /// Whether no length within `span` below hi can beat the best, from one slope: what computing
   /// one token more adds at least, against what loading it less saves at most.
   [[nodiscard]] bool tail_is_dearer(const LoadPart& part, std::int64_t hi, std::int64_t span,

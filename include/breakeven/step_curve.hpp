@@ -59,7 +59,8 @@ private:
   [[nodiscard]] double chunk_s(double c) const noexcept {
     return column(context_cell(c), m_news - 1, c);
   }
-  /// Bounds of a full chunk at any context from c on / up to c.
+  /// Bounds of a full chunk at any context, from c on, up to c.
+  [[nodiscard]] double least_chunk_s() const noexcept { return m_least_from[0]; }
   [[nodiscard]] double least_chunk_s(double c) const noexcept {
     const int q = context_cell(c);
     const double here = column(q, m_news - 1, c);
@@ -129,23 +130,29 @@ private:
   [[nodiscard]] double chunk_sum(std::int64_t context) const noexcept {
     if (context < 0) return 0;
     const std::int64_t whole = full_chunks(context);
-    const double residue = static_cast<double>(context - whole * m_chunk);
     const double c = static_cast<double>(context);
-    const int q = context_cell(c), j = m_news - 1;
+    const double residue = static_cast<double>(context - whole * m_chunk);
+    int q = m_context_hint[whole < context_hints ? whole : context_hints - 1];
+    while (q + 1 < m_contexts && c >= m_context[q + 1])
+      ++q;
     int b = 0;
-    while (b + 1 < m_offsets && residue >= m_offset[b + 1])
-      ++b;
+    for (int i = 1; i < m_offsets; ++i)
+      b += residue >= m_offset[i] ? 1 : 0;
     const Below& below = m_below[q * m_offsets + b];
-    const double count = static_cast<double>(whole + 1) - below.count;
-    return count * column(q, j, c) -
-           m_slope[q][j] * static_cast<double>(m_chunk) * (count * (count - 1) * 0.5) + below.base +
+    const ChunkLine& line = m_chunk_line[q];
+    const double count = static_cast<double>(whole) - below.count_less_1;
+    return count * (line.at_0 + line.slope * (c - m_half_chunk * (count - 1))) + below.base +
            below.slope * residue;
   }
+  /// A full chunk in context cell q: at_0 + slope * context.
+  struct ChunkLine {
+    double at_0, slope;
+  };
 
   /// Sum of the full chunks at residue, residue + chunk, ... below a context point, for residues
   /// of one interval: `count` of them, base + slope * residue.
   struct Below {
-    double base, slope, count;
+    double base, slope, count_less_1;
   };
 
   static constexpr int context_hints = 256, new_hints = 64;
@@ -154,7 +161,7 @@ private:
   bool m_chunk_rises = true;
   bool m_edge_fans_out = false; ///< beyond the last context, larger steps rise at least as fast
   int m_shift = -1;             ///< chunk = 1 << shift, or -1
-  double m_inverse_chunk = 0;
+  double m_inverse_chunk = 0, m_half_chunk = 0;
   int m_contexts = 0, m_news = 0, m_offsets = 0;
   double m_context[max_context_points] = {};
   double m_new[max_new_points] = {}; ///< first 0 (the limit of a step as new goes to 0), last chunk
@@ -169,6 +176,7 @@ private:
   double m_least_average[max_context_points] = {};
   double m_steepest[max_new_points] = {}, m_steepest_chunk = 0;
   double m_least_from[max_context_points] = {}, m_most_until[max_context_points] = {};
+  ChunkLine m_chunk_line[max_context_points] = {};
   double m_offset[max_context_points + 1] = {}; ///< distinct context points modulo chunk, ascending
   Below m_below[max_context_points * (max_context_points + 1)] = {};
 };

@@ -44,7 +44,7 @@ std::string comma_locale() {
   setenv("LOCPATH", folder.c_str(), 1);
   const std::string command =
       "localedef -i de_DE -f UTF-8 " + (folder / "de_DE.UTF-8").string() + " >/dev/null 2>&1";
-  if (has_comma("de_DE.UTF-8") || (std::system(command.c_str()) == 0 && has_comma("de_DE.UTF-8")))
+  if (std::system(command.c_str()) == 0 && has_comma("de_DE.UTF-8"))
     return "de_DE.UTF-8";
   unsetenv("LOCPATH");
   return "";
