@@ -11,6 +11,7 @@
 ///     if (d.load) load_prefix(d.load_tokens);                               // the whole answer
 
 #include "breakeven/decide.hpp"
+#include "breakeven/plan.hpp"
 #include "breakeven/policy.hpp"
 #include "breakeven/query.hpp"
 #include "breakeven/step_curve.hpp"

@@ -57,7 +57,9 @@ public:
     chunk_tokens = tier.chunk_tokens;
     chunk_s = tier.correction * tier.piece_s * static_cast<double>(tier.pieces_per_chunk);
     m_inverse_chunk = tier.inverse_chunk;
-    m_byte_s = tier.correction / tier.bandwidth(segment.in_flight);
+    m_byte_s = tier.correction * (segment.in_flight <= tier.in_flight[0]
+                                      ? tier.byte_s
+                                      : 1 / tier.bandwidth(segment.in_flight));
     extrapolated = segment.in_flight > tier.in_flight[tier.points - 1];
     const double start_chunk = chunks(whole::floor_to(from, chunk_tokens));
     m_base_s = before_s + tier.correction * tier.fixed_s - chunk_s * start_chunk -

@@ -11,8 +11,9 @@ namespace breakeven {
 struct TierCost {
   double fixed_s = 0, piece_s = 0;
   std::int64_t chunk_tokens = 1, pieces_per_chunk = 1;
-  double inverse_chunk = 1; ///< set by PolicyBuilder
-  int points = 0;           ///< 0 = uncalibrated
+  double inverse_chunk = 1,
+         byte_s = 0; ///< of chunk_tokens and of bandwidth_Bps[0]: set by PolicyBuilder
+  int points = 0;    ///< 0 = uncalibrated
   double in_flight[max_in_flight_points] = {}, bandwidth_Bps[max_in_flight_points] = {};
   double store_Bps = 0;  ///< 0 = not measured
   double correction = 1; ///< factor on the whole load time, from observe.hpp
@@ -77,7 +78,7 @@ public:
     return TierId();
   }
   [[nodiscard]] bool has(TierId tier) const noexcept {
-    return tier.index >= 0 && tier.index < m_tiers;
+    return tier.index >= 0 && tier.index < m_tiers && tier.index < max_tiers;
   }
   [[nodiscard]] const char* tier_name(TierId tier) const noexcept {
     return has(tier) ? m_name[tier.index] : "";
@@ -115,6 +116,7 @@ public:
 
 private:
   friend class PolicyBuilder;
+  friend class PolicyCorrector;
   static bool same(const char* a, const char* b) noexcept {
     while (*a != '\0' && *a == *b)
       ++a, ++b;

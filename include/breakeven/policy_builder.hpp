@@ -40,13 +40,6 @@ public:
     return nullptr;
   }
   void set_longest_calibrated(std::int64_t tokens) noexcept { m_policy.m_longest = tokens; }
-  /// Factor on all prefill times (observe.hpp).
-  void set_prefill_correction(double factor) noexcept { m_policy.m_prefill_correction = factor; }
-  /// Factor on all load times of a tier (observe.hpp).
-  void set_load_correction(TierId tier, double factor) noexcept {
-    if (m_policy.has(tier)) m_policy.m_cost[tier.index].correction = factor;
-  }
-
   /// Time of the part of a step that depends on `new` only, all layers: `points` ascending counts.
   [[nodiscard]] const char* set_dense(const double* new_tokens, const double* seconds,
                                       int points) noexcept {
@@ -86,6 +79,7 @@ public:
     m_policy.m_threshold[i] = usable ? (threshold < 1 ? 1 : threshold) : Policy::never;
     m_policy.m_cost[i] = cost;
     m_policy.m_cost[i].inverse_chunk = 1 / static_cast<double>(cost.chunk_tokens);
+    m_policy.m_cost[i].byte_s = cost.points > 0 ? 1 / cost.bandwidth_Bps[0] : 0;
     if (!usable && verdict != TierVerdict::never) m_policy.m_cost[i].points = 0;
     return nullptr;
   }
@@ -94,6 +88,7 @@ public:
   [[nodiscard]] const char* finish() noexcept {
     if (m_curve.m_contexts == 0 || m_curve.m_chunk == 0) return "has no prefill curve";
     derive_slopes();
+    derive_hints();
     derive_chunk_bounds();
     derive_rises();
     derive_offsets();
@@ -227,12 +222,35 @@ private:
     for (int j = 0; j + 1 < s.m_news; ++j)
       s.m_inverse_width[j] = 1 / (s.m_new[j + 1] - s.m_new[j]);
     const int last = s.m_contexts - 1;
+    for (int q = 0; q < last; ++q)
+      s.m_inverse_gap[q] = 1 / (s.m_context[q + 1] - s.m_context[q]);
+    s.m_inverse_gap[last] = 0;
     for (int j = 0; j < s.m_news; ++j) {
       for (int q = 0; q < last; ++q)
         s.m_slope[q][j] =
             (s.m_step[q + 1][j] - s.m_step[q][j]) / (s.m_context[q + 1] - s.m_context[q]);
       const double edge = last > 0 ? s.m_slope[last - 1][j] : 0;
       s.m_slope[last][j] = edge > 0 ? edge : 0;
+    }
+  }
+
+  /// The cell in which each bucket begins. Token counts are far from where rounding could put one
+  /// into the next bucket: 1 / chunk >= 2^-40 against 2^-53.
+  void derive_hints() noexcept {
+    StepCurve& s = m_curve;
+    for (int i = 0; i < StepCurve::context_hints; ++i) {
+      const double begin = i * static_cast<double>(s.m_chunk);
+      int q = 0;
+      while (q + 1 < s.m_contexts && s.m_context[q + 1] <= begin)
+        ++q;
+      s.m_context_hint[i] = static_cast<std::uint8_t>(q);
+    }
+    for (int i = 0; i < StepCurve::new_hints; ++i) {
+      const double begin = i * static_cast<double>(s.m_chunk) / StepCurve::new_hints;
+      int j = 0;
+      while (j + 2 < s.m_news && s.m_new[j + 1] <= begin)
+        ++j;
+      s.m_new_hint[i] = static_cast<std::uint8_t>(j);
     }
   }
 

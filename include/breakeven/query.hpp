@@ -23,7 +23,7 @@ public:
                             ///< many other requests wait
   double margin = 0;        ///< 0.1 = loading must cost less than 90 % of recomputing
 
-  Query() noexcept {} // NOLINT: m_tier, m_end and m_in_flight stay uninitialised
+  Query() noexcept {} // NOLINT: m_raw stays uninitialised
   explicit Query(Tokens prompt_tokens) noexcept : prompt(prompt_tokens) {}
   /// The common case: a prefix of `cached` tokens in one tier.
   Query(Tokens prompt_tokens, TierId tier, Tokens cached) noexcept : prompt(prompt_tokens) {
@@ -34,25 +34,26 @@ public:
   /// of the hit is then recomputed, which is always right.
   bool add(TierId tier, Tokens end, double in_flight = 1) noexcept {
     if (m_count >= max_segments) return false;
-    m_tier[m_count] = tier.index;
-    m_end[m_count] = end.value;
-    m_in_flight[m_count] = in_flight;
-    ++m_count;
+    m_raw[m_count++] = {end.value, in_flight, tier.index};
     return true;
   }
   void clear_segments() noexcept { m_count = 0; }
   [[nodiscard]] int segment_count() const noexcept { return m_count; }
   /// `index` in [0, segment_count).
   [[nodiscard]] Segment segment(int index) const noexcept {
-    return {TierId(m_tier[index]), Tokens(m_end[index]), m_in_flight[index]};
+    const Raw& raw = m_raw[index];
+    return {TierId(raw.tier), Tokens(raw.end), raw.in_flight};
   }
 
 private:
+  struct Raw {
+    std::int64_t end;
+    double in_flight;
+    int tier;
+  };
   int m_count = 0;
-  // Only the first m_count entries are ever read: clearing the rest would cost as much as deciding.
-  int m_tier[max_segments];
-  std::int64_t m_end[max_segments];
-  double m_in_flight[max_segments];
+  // Only the first m_count are ever read: clearing the rest would cost as much as deciding.
+  Raw m_raw[max_segments];
 };
 
 /// The answer: load the first `load_tokens` tokens of the prompt and compute the rest.

@@ -37,11 +37,7 @@ public:
   [[nodiscard]] double prefill_s(std::int64_t context, std::int64_t fresh) const noexcept {
     if (empty() || fresh <= 0) return 0;
     const std::int64_t chunks = full_chunks(fresh), rest = fresh - chunks * m_chunk;
-    double total = 0;
-    if (chunks == 1)
-      total = chunk_s(static_cast<double>(context));
-    else if (chunks > 1)
-      total = chunk_sum(context + (chunks - 1) * m_chunk) - chunk_sum(context - m_chunk);
+    const double total = chunk_sum(context + (chunks - 1) * m_chunk) - chunk_sum(context - m_chunk);
     return rest == 0 ? total : total + step_s(context + chunks * m_chunk, rest);
   }
 
@@ -98,7 +94,7 @@ private:
     if (static_cast<double>(prompt) > last_context() && !m_edge_fans_out) return -1e9;
     const std::int64_t chunks = full_chunks(fresh), remainder = fresh - chunks * m_chunk;
     const int q = context_cell(context), above = q + 1 < m_contexts ? q + 1 : q;
-    const double t = above == q ? 0 : (context - m_context[q]) / (m_context[above] - m_context[q]);
+    const double t = (context - m_context[q]) * m_inverse_gap[q];
     // Once the remainder is a whole chunk another one begins, and there is a chunk more to shift.
     const std::int64_t wraps = full_chunks(remainder + span - 1);
     const double average = m_least_average[q] + t * (m_least_average[above] - m_least_average[q]);
@@ -111,18 +107,20 @@ private:
   }
   [[nodiscard]] double inverse_chunk() const noexcept { return m_inverse_chunk; }
 
-  // Counting instead of searching: the number of rounds is the same for every query, which the
-  // branch predictor learns.
+  // A table leads to the cell in which the token count's bucket begins; measured points mostly lie
+  // on multiples of a bucket, so that the loop ends at once and is predicted.
   [[nodiscard]] int context_cell(double c) const noexcept {
-    int q = 0;
-    for (int i = 1; i < m_contexts; ++i)
-      q += c >= m_context[i] ? 1 : 0;
+    const auto bucket = static_cast<std::int64_t>(c * m_inverse_chunk);
+    int q = m_context_hint[bucket < context_hints ? bucket : context_hints - 1];
+    while (q + 1 < m_contexts && c >= m_context[q + 1])
+      ++q;
     return q;
   }
   [[nodiscard]] int new_cell(double n) const noexcept {
-    int j = 0;
-    for (int i = 1; i + 1 < m_news; ++i)
-      j += n >= m_new[i] ? 1 : 0;
+    const auto bucket = static_cast<std::int64_t>(n * m_inverse_chunk * new_hints);
+    int j = m_new_hint[bucket < new_hints ? bucket : new_hints - 1];
+    while (j + 2 < m_news && n >= m_new[j + 1])
+      ++j;
     return j;
   }
 
@@ -150,6 +148,8 @@ private:
     double base, slope, count;
   };
 
+  static constexpr int context_hints = 256, new_hints = 64;
+
   std::int64_t m_chunk = 0;
   bool m_chunk_rises = true;
   bool m_edge_fans_out = false; ///< beyond the last context, larger steps rise at least as fast
@@ -158,7 +158,9 @@ private:
   int m_contexts = 0, m_news = 0, m_offsets = 0;
   double m_context[max_context_points] = {};
   double m_new[max_new_points] = {}; ///< first 0 (the limit of a step as new goes to 0), last chunk
+  double m_inverse_gap[max_context_points] = {}; ///< between context points
   double m_inverse_width[max_new_points] = {};
+  std::uint8_t m_context_hint[context_hints] = {}, m_new_hint[new_hints] = {};
   double m_step[max_context_points][max_new_points] = {};
   double m_slope[max_context_points][max_new_points] = {}; ///< per token of context, from q on
   /// For least_rise_s. Lower bounds per token at context point q and all above it: of what growing

@@ -108,4 +108,38 @@ constexpr const char* to_string(Reason reason) noexcept {
   return "no policy is loaded";
 }
 
+/// Why a StoreDecision is what it is.
+enum class StoreReason : std::uint8_t {
+  saving_exceeds_write,
+  write_exceeds_saving,
+  load_never_pays,    ///< nobody would load a prefix of this length from that tier
+  write_budget_spent, ///< the write would exceed the bytes per day
+  store_not_measured, ///< no store rate, or no load rate, is known for the tier
+  unknown_tier,
+  bad_query,
+  no_policy,
+};
+
+constexpr const char* to_string(StoreReason reason) noexcept {
+  switch (reason) {
+  case StoreReason::saving_exceeds_write:
+    return "the expected saving exceeds the write";
+  case StoreReason::write_exceeds_saving:
+    return "the write costs more than it is expected to save";
+  case StoreReason::load_never_pays:
+    return "computing this length is faster than loading it";
+  case StoreReason::write_budget_spent:
+    return "the write would exceed the day's budget";
+  case StoreReason::store_not_measured:
+    return "the tier's store rate was not measured";
+  case StoreReason::unknown_tier:
+    return "the tier is not in the policy";
+  case StoreReason::bad_query:
+    return "the query is out of range";
+  case StoreReason::no_policy:
+    return "no policy is loaded";
+  }
+  return "no policy is loaded";
+}
+
 } // namespace breakeven

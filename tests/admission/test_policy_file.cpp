@@ -157,3 +157,10 @@ TEST_CASE("files that are not there or not files are refused") {
   CHECK_FALSE(load_policy(path).policy->empty());
   std::remove(path);
 }
+
+TEST_CASE("the stored sample, which consumers in other languages read, is what the code writes") {
+  std::ifstream stream(BREAKEVEN_SOURCE_DIR "/tests/admission/sample.json");
+  REQUIRE(stream);
+  const nlohmann::json stored = nlohmann::json::parse(stream);
+  CHECK(stored == nlohmann::json::parse(to_json(plain())));
+}

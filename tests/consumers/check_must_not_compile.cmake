@@ -1,0 +1,18 @@
+# Case 0 of SOURCE must compile; every other case must be refused.
+file(READ ${SOURCE} text)
+string(REGEX MATCHALL "CASE == [0-9]+" cases "${text}")
+list(LENGTH cases count)
+if(count LESS 5)
+  message(FATAL_ERROR "${SOURCE} has too few cases")
+endif()
+foreach(number RANGE ${count})
+  execute_process(COMMAND ${COMPILER} -std=c++17 -fsyntax-only -I ${INCLUDE} -DCASE=${number}
+    ${SOURCE} RESULT_VARIABLE status ERROR_VARIABLE errors)
+  if(number EQUAL 0 AND NOT status EQUAL 0)
+    message(FATAL_ERROR "the right use does not compile: ${errors}")
+  elseif(number GREATER 0 AND status EQUAL 0)
+    message(FATAL_ERROR "case ${number} compiles and must not")
+  elseif(number GREATER 0 AND NOT errors MATCHES "units\\.cpp:[0-9]+:[0-9]+: error")
+    message(FATAL_ERROR "case ${number} fails elsewhere: ${errors}")
+  endif()
+endforeach()

@@ -1,0 +1,1 @@
+// Included headers are the test.
