@@ -4,6 +4,7 @@
 #include "cli/summary.hpp"
 #include "cli/table.hpp"
 #include "predict/hardware.hpp"
+#include "predict/like.hpp"
 #include "predict/predict.hpp"
 #include "profile/profile.hpp"
 #include "support/error.hpp"
@@ -45,7 +46,7 @@ std::string hardware_json() {
 }
 
 struct Options : PredictionOptions {
-  std::string output;
+  std::string output, like, like_model;
   bool list = false, json = false;
 };
 
@@ -54,11 +55,16 @@ void run(Options& options, const std::vector<std::string>& argv) {
     print(options.json ? hardware_json() : hardware_text());
     return;
   }
-  for (const auto& [name, value] : {std::pair{"--model", options.request.model},
-                                    std::pair{"--node", options.request.node}})
-    if (value.empty())
-      throw error(error_kind::usage, std::string("predict needs ") + name);
-  profile::BreakEvenFile file = predict::predict(predict::resolve(options.finish(argv)));
+  if (options.request.model.empty()) throw error(error_kind::usage, "predict needs --model");
+  if (options.request.node.empty() && options.like.empty())
+    throw error(error_kind::usage,
+                "predict needs --node (`breakeven predict --list` shows the bundled ones), or a "
+                "measured file with --like");
+  const predict::Request& request = options.finish(argv);
+  profile::BreakEvenFile file =
+      options.like.empty()
+          ? predict::predict(predict::resolve(request))
+          : predict::predict_like(profile::read_file(options.like), request, options.like_model);
   options.mark(file);
   if (!options.output.empty()) profile::write_file(file, options.output);
   print(options.json ? summary_json(file) : summary_text(file));
@@ -77,6 +83,11 @@ void add_predict(CLI::App& command, Outcome& outcome) {
   options->add_lengths(command);
   options->add_published(command);
   command.get_option("--model")->required(false);
+  command.add_option("--like", options->like,
+                     "a measured break-even file: keep the utilisation that it found and its load "
+                     "times, for another --model");
+  command.add_option("--like-model", options->like_model,
+                     "config.json of the model in that file, when its name is not a bundled one");
   command.add_option("-o,--output", options->output, "break-even file to write, marked predicted");
   command.add_flag("--list", options->list, "print the bundled hardware with its facts");
   command.add_flag("--json", options->json, "print the result as JSON");
