@@ -56,7 +56,7 @@ struct KvSize {
   }
 };
 
-/// A break-even file in the form that answers in nanoseconds: a value of fixed size (about 110 kB:
+/// A break-even file in the form that answers in nanoseconds: a value of fixed size (about 150 kB:
 /// keep it in static or heap storage, not on a small stack), immutable once built, so that any
 /// number of threads may read it. An empty Policy never loads.
 class Policy {

@@ -25,7 +25,7 @@ struct PolicyFacts {
       tier_reasons; ///< reasons: why uncalibrated or inconclusive, or ""
 };
 
-/// A policy and the facts it was measured under. Movable; about 110 kB on the heap.
+/// A policy and the facts it was measured under. Movable; about 150 kB on the heap.
 struct PolicyFile {
   std::shared_ptr<const Policy> policy;
   PolicyFacts facts;

@@ -9,6 +9,11 @@
 #include <locale>
 #include <thread>
 
+#if defined(__SANITIZE_ADDRESS__)
+// glibc keeps what it parsed of LOCPATH each time a locale is looked up.
+extern "C" const char* __lsan_default_suppressions() { return "leak:argz_add_sep\n"; }
+#endif
+
 using namespace breakeven;
 using namespace sample;
 
