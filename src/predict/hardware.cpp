@@ -202,8 +202,8 @@ Hardware find_hardware(const std::string& name_or_path, const std::vector<std::s
   const bool is_path = !name_or_path.empty() && name_or_path.find('\0') == std::string::npos &&
                        std::filesystem::is_regular_file(name_or_path, failure);
   if (!is_path) refuse_name(name_or_path, kinds);
-  Hardware own = parse_hardware(model::read_text_file(name_or_path, model::max_json_bytes),
-                                name_or_path);
+  Hardware own =
+      parse_hardware(model::read_text_file(name_or_path, model::max_json_bytes), name_or_path);
   if (!is_one_of(own.kind, kinds))
     refuse(name_or_path, "describes a " + own.kind + ", not " + joined(kinds, " or "));
   return own;

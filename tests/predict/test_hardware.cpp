@@ -32,11 +32,30 @@ TEST_CASE("every bundled fact has a source, a date and a unit") {
       for (const char* needed : {"bf16", "memory", "memory_bandwidth"})
         CHECK(each.find(needed) != nullptr);
   }
-  for (const char* wanted :
-       {"h100-sxm", "h100-pcie", "h100-nvl", "h200", "b200", "gb200", "gh200", "a100-40", "a100-80",
-        "l40s", "l4", "rtx-4090", "rtx-4000-ada", "rtx-6000-ada", "rtx-pro-6000", "mi300x", "mi355x",
-        "xeon-8480", "epyc-9654", "micron-9550-pro", "samsung-pm9a3", "samsung-990-pro",
-        "gen4-class", "400gbe"})
+  for (const char* wanted : {"h100-sxm",
+                             "h100-pcie",
+                             "h100-nvl",
+                             "h200",
+                             "b200",
+                             "gb200",
+                             "gh200",
+                             "a100-40",
+                             "a100-80",
+                             "l40s",
+                             "l4",
+                             "rtx-4090",
+                             "rtx-4000-ada",
+                             "rtx-6000-ada",
+                             "rtx-pro-6000",
+                             "mi300x",
+                             "mi355x",
+                             "xeon-8480",
+                             "epyc-9654",
+                             "micron-9550-pro",
+                             "samsung-pm9a3",
+                             "samsung-990-pro",
+                             "gen4-class",
+                             "400gbe"})
     CHECK(names.count(wanted) == 1);
 }
 
@@ -60,13 +79,13 @@ TEST_CASE("a fact without source is refused by name") {
         Approx(7e9));
   CHECK(parse_hardware(with_fact(R"({"value": 1, "unit": "GiB/s", )" + rest), "f").value("read") ==
         Approx(0x1p30));
-  for (const char* bad :
-       {R"({"value": 7, "unit": "GB/s", "date": "2026"})",
-        R"({"value": 7, "unit": "GB/s", "source": "", "date": "2026"})",
-        R"({"value": 7, "unit": "GB/s", "source": "s"})", R"({"value": 7, "source": "s", "date": "d"})",
-        R"({"value": 7, "unit": "GB", "source": "s", "date": "d"})",
-        R"({"value": 0, "unit": "GB/s", "source": "s", "date": "d"})",
-        R"({"value": "7", "unit": "GB/s", "source": "s", "date": "d"})", "7"})
+  for (const char* bad : {R"({"value": 7, "unit": "GB/s", "date": "2026"})",
+                          R"({"value": 7, "unit": "GB/s", "source": "", "date": "2026"})",
+                          R"({"value": 7, "unit": "GB/s", "source": "s"})",
+                          R"({"value": 7, "source": "s", "date": "d"})",
+                          R"({"value": 7, "unit": "GB", "source": "s", "date": "d"})",
+                          R"({"value": 0, "unit": "GB/s", "source": "s", "date": "d"})",
+                          R"({"value": "7", "unit": "GB/s", "source": "s", "date": "d"})", "7"})
     CHECK_THROWS_WITH(parse_hardware(with_fact(bad), "own.json"),
                       Contains("own.json") && Contains("read"));
   CHECK_THROWS_WITH(parse_hardware(R"({"name": "x", "kind": "drive", "title": "x",

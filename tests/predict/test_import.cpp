@@ -100,8 +100,7 @@ TEST_CASE("a CSV of engine times becomes a curve that gives them back") {
 
 TEST_CASE("a time above the roofline is flagged and left out") {
   const std::string text = csv_of({{0, 256}, {0, 2048}, {4096, 2048}, {16384, 2048}});
-  const profile::BreakEvenFile clean =
-      import_file(read(text), request("llama-3.1-8b", "h100-sxm"));
+  const profile::BreakEvenFile clean = import_file(read(text), request("llama-3.1-8b", "h100-sxm"));
   const profile::BreakEvenFile cached =
       import_file(read(text + "0,1024,0.001\n"), request("llama-3.1-8b", "h100-sxm"));
   const auto flag = std::find_if(cached.warnings.begin(), cached.warnings.end(),
@@ -109,9 +108,9 @@ TEST_CASE("a time above the roofline is flagged and left out") {
   REQUIRE(flag != cached.warnings.end());
   CHECK_THAT(flag->message, Contains("1,024 new tokens") && Contains("prefix cache"));
   CHECK(cached.lengths.back().saved_s.value == Approx(clean.lengths.back().saved_s.value));
-  CHECK_THROWS_WITH(
-      import_file(read("context,new,seconds\n0,2048,0.0001\n"), request("llama-3.1-8b", "h100-sxm")),
-      Contains("prefix cache off"));
+  CHECK_THROWS_WITH(import_file(read("context,new,seconds\n0,2048,0.0001\n"),
+                                request("llama-3.1-8b", "h100-sxm")),
+                    Contains("prefix cache off"));
   CHECK(warns(import_file(read(text), request("llama-3.1-8b")), "no --node"));
 }
 
@@ -221,7 +220,8 @@ TEST_CASE("py-kvcache v2: curves on both sides") {
     INFO(tier.name << " " << tier.reason);
     REQUIRE(tier.load);
     const bool is_ssd = tier.name == "ssd";
-    CHECK(tier.load->bandwidth.front().bandwidth_Bps.value == Approx(is_ssd ? 12e9 : 50e9).epsilon(0.05));
+    CHECK(tier.load->bandwidth.front().bandwidth_Bps.value ==
+          Approx(is_ssd ? 12e9 : 50e9).epsilon(0.05));
   }
   CHECK(warns(file, "imported threshold is 1,000 tokens"));
   CHECK_THROWS_WITH(
