@@ -144,9 +144,10 @@ private:
     for (const profile::StepCheck& check : m_measured.prefill.step_checks)
       error_sum += check.relative_error;
     if (const auto count = static_cast<double>(m_measured.prefill.step_checks.size()); count > 0)
-      note(fmt::format("whole steps of {} differ by {:+.1f} % from the sum of their parts; that "
-                       "error carries over",
-                       m_from.name, 100 * error_sum / count));
+      if (const double mean = error_sum / count; std::abs(mean) >= 0.0005)
+        note(fmt::format("whole steps of {} differ by {:+.1f} % from the sum of their parts; that "
+                         "error carries over",
+                         m_from.name, 100 * mean));
   }
   static bool has_experts(const model::LayerKind& kind) { return kind.mlp.experts > 0; }
 

@@ -95,9 +95,10 @@ TEST_CASE("a fact without source is refused by name") {
 }
 
 TEST_CASE("an unknown name is answered with the nearest ones") {
-  CHECK_THROWS_WITH(parse_node("h100-smx"), Contains("h100-sxm"));
-  CHECK_THROWS_WITH(parse_node("RTX 4000"), Contains("rtx-4000-ada"));
-  CHECK_THROWS_WITH(parse_node("micron-9550"), !Contains("did you mean micron-9550?"));
+  CHECK_THROWS_WITH(parse_node("h100-smx"),
+                    Contains("did you mean h100-sxm or h100") && Contains("h100-pcie"));
+  CHECK_THROWS_WITH(parse_node("RTX 4000"), Contains("did you mean rtx-4"));
+  CHECK_THROWS_WITH(parse_node("micron-9550"), !Contains("did you mean micron"));
   CHECK_THROWS_WITH(parse_tier_rate("nvme=2xmicron-9500-pro"), Contains("micron-9550-pro"));
   CHECK_THROWS_WITH(parse_node("h100-sxm:0"), Contains("1 to 1,024"));
   CHECK(parse_node("h100:4").device.name == "h100-sxm");

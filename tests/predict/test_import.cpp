@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 
 #include "fit/fit.hpp"
+#include "model/json_text.hpp"
 #include "predict/import.hpp"
 #include "predict/import_readers.hpp"
 #include "support/error.hpp"
@@ -260,4 +261,19 @@ TEST_CASE("every profile in profiles/published is one") {
     CHECK(file.tool.argv.front() == "breakeven");
   }
   CHECK(count == 5);
+}
+
+TEST_CASE("every input of a published profile names its source") {
+  int count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(BREAKEVEN_SOURCE_DIR "/profiles/published/inputs")) {
+    const std::string path = entry.path().string();
+    INFO(path);
+    const nlohmann::json document =
+        model::parse_json(model::read_text_file(path, model::max_json_bytes), path);
+    REQUIRE(document.contains("_source"));
+    CHECK(document["_source"].get<std::string>().size() > 20);
+    ++count;
+  }
+  CHECK(count == 3);
 }
