@@ -111,6 +111,8 @@ public:
   [[nodiscard]] std::int64_t checkpoint_tokens() const noexcept { return m_checkpoint; }
   /// The longest prefix that was calibrated; beyond it answers are marked `extrapolated`.
   [[nodiscard]] std::int64_t longest_calibrated() const noexcept { return m_longest; }
+  /// False when the times come from a prediction, a publication or another tool.
+  [[nodiscard]] bool measured() const noexcept { return m_measured; }
   /// Factor on prefill times, from observe.hpp.
   [[nodiscard]] double prefill_correction() const noexcept { return m_prefill_correction; }
 
@@ -127,6 +129,7 @@ private:
   int m_tiers = 0;
   TierVerdict m_verdict[max_tiers] = {};
   std::int64_t m_block = 16, m_checkpoint = 0, m_longest = 0;
+  bool m_measured = true;
   double m_prefill_correction = 1;
   KvSize m_kv;
   TierCost m_cost[max_tiers];

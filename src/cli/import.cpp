@@ -28,8 +28,7 @@ std::string formats() {
 
 int run(Options& options, const std::vector<std::string>& argv) {
   predict::Import imported = predict::read_imports(options.files, options.format);
-  profile::BreakEvenFile file =
-      predict::import_file(std::move(imported), options.finish(argv));
+  profile::BreakEvenFile file = predict::import_file(std::move(imported), options.finish(argv));
   options.mark(file);
   if (!options.output.empty()) profile::write_file(file, options.output);
   print(options.json ? summary_json(file) : summary_text(file));

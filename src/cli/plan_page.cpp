@@ -35,9 +35,9 @@ std::string heading(const predict::Inputs& inputs, const predict::Load& load,
                       format_bytes_si(plan.context_bytes), format_bytes(plan.kv_bytes_per_token),
                       model::to_string(inputs.model.kv_dtype));
   if (plan.users > 0)
-    text += fmt::format("{} users: {} ({}) of host memory keep all of them warm\n",
-                        whole(plan.users), format_bytes(plan.working_set_bytes),
-                        format_bytes_si(plan.working_set_bytes));
+    text +=
+        fmt::format("{} users: {} ({}) of host memory keep all of them warm\n", whole(plan.users),
+                    format_bytes(plan.working_set_bytes), format_bytes_si(plan.working_set_bytes));
   if (plan.requests_per_day > 0)
     text += fmt::format("{} prompts a day ({:.3g} per second): {} of the node's prefill time at {} "
                         "hits\n",
@@ -62,14 +62,15 @@ std::string rate_table(const CapacityPlan& plan) {
   Table table({"hit rate", "prompts/s", "prompt tokens/s", "KV to load at that rate"});
   for (const predict::PrefillRate& rate : plan.rates)
     table.add({percent(rate.hit_rate), fmt::format("{:.3g}", rate.requests_per_s),
-               whole(rate.prompt_tokens_per_s), rate.hit_Bps > 0 ? format_rate(rate.hit_Bps) : "-"});
+               whole(rate.prompt_tokens_per_s),
+               rate.hit_Bps > 0 ? format_rate(rate.hit_Bps) : "-"});
   return table.text();
 }
 
 std::string writes(const CapacityPlan& plan) {
-  std::string text = fmt::format(
-      "written a day: {} if prefill ran uncached all day and every token were stored",
-      format_bytes_si(plan.most_written_bytes_per_day));
+  std::string text =
+      fmt::format("written a day: {} if prefill ran uncached all day and every token were stored",
+                  format_bytes_si(plan.most_written_bytes_per_day));
   if (plan.requests_per_day > 0)
     text += fmt::format("; {} at this load", format_bytes_si(plan.written_bytes_per_day));
   text += "\n";
@@ -133,8 +134,7 @@ std::string plan_text(const predict::Inputs& inputs, const predict::Load& load,
 }
 
 std::string plan_json_text(const predict::Inputs& inputs, const predict::Load& load,
-                           const CapacityPlan& plan,
-                           const std::optional<predict::ChatCost>& chat) {
+                           const CapacityPlan& plan, const std::optional<predict::ChatCost>& chat) {
   json document = {{"status", "predicted"},
                    {"model", inputs.model.name},
                    {"node", inputs.node.device.name},

@@ -37,8 +37,11 @@ std::string hardware_json() {
   for (const predict::Hardware& each : predict::hardware()) {
     nlohmann::ordered_json facts;
     for (const auto& [key, fact] : each.facts)
-      facts[key] = {{"value", fact.value}, {"text", fact.text},   {"source", fact.source},
-                    {"date", fact.date},   {"note", fact.note}};
+      facts[key] = {{"value", fact.value},
+                    {"text", fact.text},
+                    {"source", fact.source},
+                    {"date", fact.date},
+                    {"note", fact.note}};
     list.push_back(
         {{"name", each.name}, {"kind", each.kind}, {"title", each.title}, {"facts", facts}});
   }

@@ -18,9 +18,10 @@ void PredictionOptions::add_model(CLI::App& command) {
                      "KV bytes per token, when you know better");
   command.add_option("--mla", mla, "'expanded' for engines that cache MLA decompressed")
       ->check(CLI::IsMember({"latent", "expanded"}));
-  command.add_option("--linear-parameters", linear_parameters,
-                     "parameters that each token is multiplied with, such as 70.0e9, instead of the "
-                     "model's own count");
+  command.add_option(
+      "--linear-parameters", linear_parameters,
+      "parameters that each token is multiplied with, such as 70.0e9, instead of the "
+      "model's own count");
 }
 
 void PredictionOptions::add_node(CLI::App& command, bool required) {
@@ -29,9 +30,10 @@ void PredictionOptions::add_node(CLI::App& command, bool required) {
       "bundled accelerator or CPU, or a JSON file of your own, with how many: h100-sxm:8");
   if (required) node->required();
   command
-      .add_option("--utilisation,--utilization", utilisation,
-                  "share of the published peak FLOP/s that prefill reaches: 0.5 (give or take 30 %), "
-                  "or a range 0.4-0.6")
+      .add_option(
+          "--utilisation,--utilization", utilisation,
+          "share of the published peak FLOP/s that prefill reaches: 0.5 (give or take 30 %), "
+          "or a range 0.4-0.6")
       ->capture_default_str();
   command.add_option("--attention-utilisation,--attention-utilization", attention_utilisation,
                      "the same for attention alone (default: as --utilisation)");
@@ -60,8 +62,9 @@ void PredictionOptions::add_tiers(CLI::App& command) {
 }
 
 void PredictionOptions::add_lengths(CLI::App& command) {
-  command.add_option("--max-prefix", max_prefix,
-                     "longest prefix in tokens; 32k is 32,768 (default: the model's, at most 128k)");
+  command.add_option(
+      "--max-prefix", max_prefix,
+      "longest prefix in tokens; 32k is 32,768 (default: the model's, at most 128k)");
   command
       .add_option("--chunk-tokens", chunk_tokens,
                   "most tokens that the engine computes in one step")
@@ -105,11 +108,9 @@ const predict::Request& PredictionOptions::finish(const std::vector<std::string>
       predict::parse_utilisation(memory_efficiency, "--memory-efficiency").value;
   request.fixed_s = predict::parse_cost_s(fixed, "--fixed");
   if (!linear_parameters.empty())
-    request.linear_parameters =
-        predict::parse_parameters(linear_parameters, "--linear-parameters");
+    request.linear_parameters = predict::parse_parameters(linear_parameters, "--linear-parameters");
   if (!max_prefix.empty()) request.max_prefix_tokens = parse_tokens(max_prefix, "--max-prefix");
-  request.chunk_tokens =
-      chunk_tokens.empty() ? 0 : parse_tokens(chunk_tokens, "--chunk-tokens");
+  request.chunk_tokens = chunk_tokens.empty() ? 0 : parse_tokens(chunk_tokens, "--chunk-tokens");
   request.block_tokens = parse_tokens(block_tokens, "--block-tokens");
   return request;
 }

@@ -14,9 +14,9 @@ namespace breakeven::cli {
 struct PredictionOptions {
   predict::Request request;
   predict::Published published;
-  std::string tensor_parallel, kv_bytes_per_token, mla, utilisation = "0.5", attention_utilisation,
-      memory_efficiency = "0.8", fixed = "0", linear_parameters, max_prefix, chunk_tokens = "2048",
-      block_tokens = "16";
+  std::string tensor_parallel, kv_bytes_per_token, mla,
+      utilisation = "0.5", attention_utilisation, memory_efficiency = "0.8", fixed = "0",
+      linear_parameters, max_prefix, chunk_tokens = "2048", block_tokens = "16";
 
   void add_model(CLI::App& command);
   void add_node(CLI::App& command, bool required);

@@ -16,8 +16,8 @@ constexpr double day_s = 86400, days_per_year = 365;
 constexpr double warranty_years = 5; // of data-centre drives; their rated endurance is over it
 
 std::int64_t hit_tokens_of(double hit_rate, std::int64_t context) {
-  return std::min(context - 1, static_cast<std::int64_t>(
-                                   std::floor(hit_rate * static_cast<double>(context))));
+  return std::min(context - 1,
+                  static_cast<std::int64_t>(std::floor(hit_rate * static_cast<double>(context))));
 }
 
 /// Prefill and KV bytes of the whole model, all ranks of an instance together.
@@ -79,9 +79,8 @@ private:
     if (m_plan.hit_tokens == 0)
       m_plan.written_bytes_per_day = m_plan.requests_per_day * m_plan.context_bytes;
     if (m_plan.requests_per_day > 0)
-      m_plan.notes.push_back(fmt::format(
-          "each prompt adds {} new tokens; replies are not counted",
-          format_tokens(static_cast<std::int64_t>(fresh))));
+      m_plan.notes.push_back(fmt::format("each prompt adds {} new tokens; replies are not counted",
+                                         format_tokens(static_cast<std::int64_t>(fresh))));
   }
 
   void rates() {
@@ -125,27 +124,29 @@ private:
       return;
     }
     const double weights = weight_bytes() * static_cast<double>(m_plan.instances);
-    const double usable = devices * (each * m_store.device_memory_share - m_store.device_reserve_bytes);
+    const double usable =
+        devices * (each * m_store.device_memory_share - m_store.device_reserve_bytes);
     if (usable <= weights)
       throw error(error_kind::usage,
                   fmt::format("{} of weights do not fit into {} of device memory: more devices "
                               "(--node {}:N), fewer instances (--tp) or smaller weights",
                               format_bytes_si(weights), format_bytes_si(usable),
                               printable(m_inputs.node.device.name)));
-    m_plan.notes.push_back(fmt::format(
-        "device memory: {:.3g} % of {} x {} less {} of weights{}", 100 * m_store.device_memory_share,
-        m_plan.devices, format_bytes_si(each), format_bytes_si(weights),
-        m_store.device_reserve_bytes > 0
-            ? fmt::format(" and {} x {} of reserve", m_plan.devices,
-                          format_bytes_si(m_store.device_reserve_bytes))
-            : ""));
+    m_plan.notes.push_back(
+        fmt::format("device memory: {:.3g} % of {} x {} less {} of weights{}",
+                    100 * m_store.device_memory_share, m_plan.devices, format_bytes_si(each),
+                    format_bytes_si(weights),
+                    m_store.device_reserve_bytes > 0
+                        ? fmt::format(" and {} x {} of reserve", m_plan.devices,
+                                      format_bytes_si(m_store.device_reserve_bytes))
+                        : ""));
     add_tier("device memory", usable - weights, 0);
     TierCapacity& tier = m_plan.tiers.back();
     tier.pays = true;
-    tier.verdict = tier.share_of_users >= 1 || m_plan.users == 0
-                       ? "pays: nothing needs loading"
-                       : fmt::format("pays, but holds {:.3g} % of the working set",
-                                     100 * tier.share_of_users);
+    tier.verdict =
+        tier.share_of_users >= 1 || m_plan.users == 0
+            ? "pays: nothing needs loading"
+            : fmt::format("pays, but holds {:.3g} % of the working set", 100 * tier.share_of_users);
   }
 
   /// What reaches all devices together over their links.
@@ -198,7 +199,8 @@ private:
       tier.verdict = fmt::format("pays: loading a hit takes {}, computing it {}",
                                  format_seconds(tier.load_s), format_seconds(m_plan.saved_s));
       if (m_plan.working_set_bytes > 0 && tier.share_of_users < 1)
-        tier.verdict += fmt::format("; holds {:.3g} % of the working set", 100 * tier.share_of_users);
+        tier.verdict +=
+            fmt::format("; holds {:.3g} % of the working set", 100 * tier.share_of_users);
     }
   }
 
@@ -215,8 +217,7 @@ private:
       tier.verdict = "does not pay for all: new tokens come faster than it writes";
     }
     if (written <= 0 || drives.endurance_bytes <= 0) return;
-    tier.endurance_years =
-        drives.count * drives.endurance_bytes / (written * days_per_year);
+    tier.endurance_years = drives.count * drives.endurance_bytes / (written * days_per_year);
     if (tier.endurance_years < warranty_years) {
       tier.pays = false;
       tier.verdict += fmt::format("; but is worn out in {:.2g} years by {} a day: write only what "
@@ -243,8 +244,8 @@ Drives parse_drives(const std::string& text) {
   const Multiple multiple = parse_multiple(text, "--nvme");
   Drives drives;
   drives.count = multiple.count;
-  const bool is_size = !multiple.of.empty() && multiple.of.find_first_not_of("0123456789.TGPiB") ==
-                                                   std::string::npos;
+  const bool is_size = !multiple.of.empty() &&
+                       multiple.of.find_first_not_of("0123456789.TGPiB") == std::string::npos;
   if (is_size) {
     drives.capacity_bytes = parse_size(multiple.of, "--nvme");
     drives.title = fmt::format("{:g} x {}", drives.count, format_bytes_si(drives.capacity_bytes));
@@ -263,7 +264,8 @@ Drives parse_drives(const std::string& text) {
 }
 
 CapacityPlan plan_capacity(const Inputs& inputs, const Load& load, const Store& store) {
-  if (load.context_tokens < 2) throw error(error_kind::usage, "--context must be at least 2 tokens");
+  if (load.context_tokens < 2)
+    throw error(error_kind::usage, "--context must be at least 2 tokens");
   if (load.users == 0 && load.requests_per_day == 0)
     throw error(error_kind::usage,
                 "the load is not known: give --users, or --requests-per-day (with "

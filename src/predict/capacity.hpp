@@ -14,7 +14,8 @@ struct Drives {
   std::string title;
   double count = 0, capacity_bytes = 0, read_Bps = 0, write_Bps = 0, endurance_bytes = 0; ///< each
 };
-/// "4xmicron-9550-pro", "4x30.72TB" (capacity alone) or both of a file's facts. Throws error::usage.
+/// "4xmicron-9550-pro", "4x30.72TB" (capacity alone) or both of a file's facts. Throws
+/// error::usage.
 Drives parse_drives(const std::string& text);
 
 struct Load {
@@ -26,12 +27,12 @@ struct Load {
 };
 
 struct Store {
-  double host_memory_bytes = 0;         ///< for KV caches; 0 = none
+  double host_memory_bytes = 0; ///< for KV caches; 0 = none
   std::vector<Drives> drives;
-  double device_memory_bytes = 0;       ///< of one device; 0 = as published
-  double device_memory_share = 0.9;     ///< that the engine may use
-  double device_reserve_bytes = 0;      ///< of one device: activations, graphs, ...
-  double weight_bytes = 0;              ///< of one copy of the model; 0 = parameters by type
+  double device_memory_bytes = 0;   ///< of one device; 0 = as published
+  double device_memory_share = 0.9; ///< that the engine may use
+  double device_reserve_bytes = 0;  ///< of one device: activations, graphs, ...
+  double weight_bytes = 0;          ///< of one copy of the model; 0 = parameters by type
 };
 
 struct TierCapacity {
@@ -63,10 +64,10 @@ struct CapacityPlan {
   double users = 0;
   double requests_per_s = 0, requests_per_day = 0; ///< 0 = unknown
   std::vector<PrefillRate> rates;
-  double load_share = 0; ///< of the node's prefill rate at the hit rate that the load takes
-  double saved_s = 0;    ///< prefill time that one hit saves
-  double break_even_Bps = 0;      ///< into one instance's devices, without fixed cost
-  double written_bytes_per_day = 0; ///< new tokens of the load
+  double load_share = 0;     ///< of the node's prefill rate at the hit rate that the load takes
+  double saved_s = 0;        ///< prefill time that one hit saves
+  double break_even_Bps = 0; ///< into one instance's devices, without fixed cost
+  double written_bytes_per_day = 0;      ///< new tokens of the load
   double most_written_bytes_per_day = 0; ///< if prefill ran at its uncached rate all day
   std::vector<TierCapacity> tiers;
   std::vector<std::string> notes;

@@ -26,8 +26,8 @@ Chat parse_chat(const std::string& text) {
   constexpr std::int64_t most = std::int64_t{1} << 24;
   if (chat.turns < 1 || chat.turns > 100000 || chat.system_tokens > most ||
       chat.user_tokens > most || chat.reply_tokens > most)
-    throw error(error_kind::usage, "--chat '" + printable(text) +
-                                       "': from 1 to 100,000 turns of at most 16m tokens");
+    throw error(error_kind::usage,
+                "--chat '" + printable(text) + "': from 1 to 100,000 turns of at most 16m tokens");
   return chat;
 }
 

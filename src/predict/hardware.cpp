@@ -73,7 +73,9 @@ Fact parse_fact(const json& object, const FactKey& key, const std::string& origi
 }
 
 void parse_facts(Hardware& result, const json& facts, const std::string& origin) {
-  for (const auto& [name, object] : facts.items()) {
+  for (const auto& item : facts.items()) {
+    const std::string& name = item.key();
+    const nlohmann::json& object = item.value();
     const auto& keys = fact_keys();
     const auto key =
         std::find_if(keys.begin(), keys.end(), [&](const FactKey& k) { return k.key == name; });
@@ -109,11 +111,16 @@ std::string joined(const std::vector<std::string>& words, const char* separator)
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {
     return c == ' ' || c == '_' ? '-' : static_cast<char>(std::tolower(c));
   });
+  const std::string stem = lower.substr(0, lower.find('-'));
   std::vector<std::string> near;
-  for (const std::string& known : all)
-    if (known.rfind(lower, 0) == 0 || lower.rfind(known, 0) == 0) near.push_back(known);
-  if (const std::string closest = nearest_name(lower, all); near.empty() && !closest.empty())
-    near.push_back(closest);
+  const auto suggest = [&](const std::string& known) {
+    if (!known.empty() && near.size() < 4 && !is_one_of(known, near)) near.push_back(known);
+  };
+  suggest(nearest_name(lower, listed));
+  suggest(nearest_name(lower, all));
+  for (const std::string& known : listed)
+    if (known.substr(0, known.find('-')) == stem || known.find(lower) != std::string::npos)
+      suggest(known);
   throw error(error_kind::usage,
               fmt::format("no bundled {} is called '{}'{}; known: {}. A JSON file of the same "
                           "shape as profiles/hardware/*.json may be given instead",
@@ -202,8 +209,8 @@ Hardware find_hardware(const std::string& name_or_path, const std::vector<std::s
   const bool is_path = !name_or_path.empty() && name_or_path.find('\0') == std::string::npos &&
                        std::filesystem::is_regular_file(name_or_path, failure);
   if (!is_path) refuse_name(name_or_path, kinds);
-  Hardware own = parse_hardware(model::read_text_file(name_or_path, model::max_json_bytes),
-                                name_or_path);
+  Hardware own =
+      parse_hardware(model::read_text_file(name_or_path, model::max_json_bytes), name_or_path);
   if (!is_one_of(own.kind, kinds))
     refuse(name_or_path, "describes a " + own.kind + ", not " + joined(kinds, " or "));
   return own;

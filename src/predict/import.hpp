@@ -13,8 +13,8 @@
 /// Break-even files from what was measured elsewhere: in the user's own engine, or by another tool.
 namespace breakeven::predict {
 
-/// Times of computing `new_tokens` that attend to `context_tokens` cached ones; more new tokens than
-/// fit one step are several steps.
+/// Times of computing `new_tokens` that attend to `context_tokens` cached ones; more new tokens
+/// than fit one step are several steps.
 struct PrefillSamples {
   std::int64_t context_tokens = 0, new_tokens = 0;
   std::vector<double> seconds;

@@ -55,9 +55,10 @@ void read_csv(std::string_view text, const std::string& origin, Import& import) 
       if (const auto value = number(trimmed(cell))) values.push_back(*value);
     if (values.size() != 3 || cells.size() != 3 || !is_whole(values[0], 0) ||
         !is_whole(values[1], 1) || !is_time(values[2]))
-      refuse_import(origin, fmt::format("line {} is not context,new,seconds: tokens that are in the "
-                                        "cache, tokens computed, and their time above 0",
-                                        line_number));
+      refuse_import(origin,
+                    fmt::format("line {} is not context,new,seconds: tokens that are in the "
+                                "cache, tokens computed, and their time above 0",
+                                line_number));
     import.add(static_cast<std::int64_t>(values[0]), static_cast<std::int64_t>(values[1]),
                values[2]);
   }

@@ -93,11 +93,11 @@ private:
       if (seconds >= least_s) return false;
       m_file.warnings.push_back(
           {"above_roofline",
-           fmt::format("{} new tokens after {} in {}: the published peaks of {} need {} at least, so "
-                       "a prefix cache probably answered; left out",
-                       format_tokens(each.new_tokens), format_tokens(each.context_tokens),
-                       format_seconds(seconds), m_inputs.node.device.name,
-                       format_seconds(least_s))});
+           fmt::format(
+               "{} new tokens after {} in {}: the published peaks of {} need {} at least, so "
+               "a prefix cache probably answered; left out",
+               format_tokens(each.new_tokens), format_tokens(each.context_tokens),
+               format_seconds(seconds), m_inputs.node.device.name, format_seconds(least_s))});
       return true;
     });
     if (m_import.prefill.empty())
@@ -156,13 +156,11 @@ private:
     const auto contexts = context_axis(m_inputs.model, m_inputs.request.max_prefix_tokens);
     for (std::size_t kind = 0; kind < m_inputs.model.kinds.size(); ++kind) {
       if (!work.has_attention(kind)) continue;
-      profile::AttentionGrid grid{
-          m_inputs.model.kinds[kind].name, contexts, step_axis(chunk), {}};
+      profile::AttentionGrid grid{m_inputs.model.kinds[kind].name, contexts, step_axis(chunk), {}};
       for (const std::int64_t c : contexts) {
         grid.seconds.emplace_back();
         for (const std::int64_t n : grid.new_tokens)
-          grid.seconds.back().push_back(
-              fitted(fit.attention_s * work.attention_flops(kind, c, n)));
+          grid.seconds.back().push_back(fitted(fit.attention_s * work.attention_flops(kind, c, n)));
       }
       prefill.attention.push_back(std::move(grid));
     }
@@ -213,15 +211,16 @@ private:
       tier.load.reset();
       tier.status = "uncalibrated";
       tier.reason = fmt::format(
-          "at {} alone, the {} tokens of the imported threshold take longer to load than to compute "
+          "at {} alone, the {} tokens of the imported threshold take longer to load than to "
+          "compute "
           "by {}: the rate or the utilisation is not that of the node that was measured",
           format_rate(rate_Bps), format_tokens(threshold->second), format_seconds(-fixed_s));
     }
     m_file.tiers.push_back(std::move(tier));
   }
 
-  /// What one load must cost besides its bytes for `tokens` to be the break-even length: a hair less
-  /// than a tie.
+  /// What one load must cost besides its bytes for `tokens` to be the break-even length: a hair
+  /// less than a tie.
   double fixed_cost_at(std::int64_t tokens, double rate_Bps, double piece_s) const {
     const fit::PrefillCurve curve(m_file.prefill, m_file.model.chunk_tokens);
     constexpr double hair_s = 1e-9;
@@ -303,10 +302,11 @@ private:
   void warn_if_missed(const profile::Tier& tier) {
     const std::int64_t wanted = m_import.thresholds.at(tier.name);
     if (!tier.load || tier.break_even.tokens == wanted) return;
-    warn(fmt::format("tier {}: with steps of {} tokens loading wins from {} tokens on, not from the "
-                     "imported {}: give the engine's --chunk-tokens",
-                     tier.name, format_tokens(m_file.model.chunk_tokens),
-                     format_tokens(tier.break_even.tokens), format_tokens(wanted)));
+    warn(
+        fmt::format("tier {}: with steps of {} tokens loading wins from {} tokens on, not from the "
+                    "imported {}: give the engine's --chunk-tokens",
+                    tier.name, format_tokens(m_file.model.chunk_tokens),
+                    format_tokens(tier.break_even.tokens), format_tokens(wanted)));
   }
 
   Import m_import;

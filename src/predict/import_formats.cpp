@@ -49,13 +49,12 @@ void Import::add(std::int64_t context_tokens, std::int64_t new_tokens, double se
 const registry<ImportFormat>& import_formats() {
   static const registry<ImportFormat> table = [] {
     registry<ImportFormat> rows("import format");
-    rows.add("py-kvcache",
-             {"py-kvcache's calibration: v1 thresholds or v2 curves", is_pykvcache, read_pykvcache});
-    rows.add("llama-bench",
-             {"llama-bench -o json or jsonl, with or without depths", is_llama_bench,
-              read_llama_bench});
-    rows.add("vllm", {"vllm bench serve --save-result (better with --save-detailed)", is_vllm,
-                      read_vllm});
+    rows.add("py-kvcache", {"py-kvcache's calibration: v1 thresholds or v2 curves", is_pykvcache,
+                            read_pykvcache});
+    rows.add("llama-bench", {"llama-bench -o json or jsonl, with or without depths", is_llama_bench,
+                             read_llama_bench});
+    rows.add("vllm",
+             {"vllm bench serve --save-result (better with --save-detailed)", is_vllm, read_vllm});
     rows.add("csv", {"lines of context,new,seconds", is_csv, read_csv});
     return rows;
   }();

@@ -30,8 +30,8 @@ void read_llama_bench(std::string_view text, const std::string& origin, Import& 
         refuse_import(origin, "mixes results of different n_ubatch: import them one at a time");
       import.chunk_tokens = chunk;
     }
-    for (const auto& [key, member] : {std::pair{"gpu_info", &Import::device},
-                                      std::pair{"model_type", &Import::model}})
+    for (const auto& [key, member] :
+         {std::pair{"gpu_info", &Import::device}, std::pair{"model_type", &Import::model}})
       if (const auto found = result.find(key);
           found != result.end() && found->is_string() && !found->get<std::string>().empty())
         import.*member = printable(found->get<std::string>());

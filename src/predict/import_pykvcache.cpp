@@ -10,8 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::pair<const char*, const char*> thresholds[] = {
-    {"break_even_ssd_tokens", "ssd"}, {"break_even_mem_tokens", "memory"}};
+constexpr std::pair<const char*, const char*> thresholds[] = {{"break_even_ssd_tokens", "ssd"},
+                                                              {"break_even_mem_tokens", "memory"}};
 constexpr std::pair<const char*, const char*> load_curves[] = {{"g_ssd", "ssd"},
                                                                {"g_mem", "memory"}};
 
@@ -39,7 +39,8 @@ std::vector<std::pair<std::int64_t, double>> knots(const json& curves, const cha
 
 bool is_pykvcache(std::string_view text) {
   return looks_like_json(text, {"break_even_ssd_tokens"}) ||
-         looks_like_json(text, {"break_even_mem_tokens"}) || looks_like_json(text, {"g_ssd", "g_mem"});
+         looks_like_json(text, {"break_even_mem_tokens"}) ||
+         looks_like_json(text, {"g_ssd", "g_mem"});
 }
 
 void read_pykvcache(std::string_view text, const std::string& origin, Import& import) {
@@ -51,8 +52,9 @@ void read_pykvcache(std::string_view text, const std::string& origin, Import& im
     import.device = printable(gpu->get<std::string>());
   if (file.contains("kv_bytes_per_token") && !file["kv_bytes_per_token"].is_null())
     import.kv_bytes_per_token = tokens_at(file, "kv_bytes_per_token", 1, origin);
-  const std::int64_t margin =
-      file.contains("safety_margin_tokens") ? tokens_at(file, "safety_margin_tokens", 0, origin) : 0;
+  const std::int64_t margin = file.contains("safety_margin_tokens")
+                                  ? tokens_at(file, "safety_margin_tokens", 0, origin)
+                                  : 0;
   for (const auto& [key, tier] : thresholds) {
     if (!file.contains(key)) continue;
     const std::int64_t tokens = tokens_at(file, key, 0, origin);

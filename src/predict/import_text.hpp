@@ -23,7 +23,8 @@ inline constexpr std::int64_t most_tokens = std::int64_t{1} << 24;
 inline std::int64_t tokens_at(const nlohmann::json& object, const char* key, std::int64_t least,
                               const std::string& origin) {
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer() || found->get<double>() < static_cast<double>(least) ||
+  if (found == object.end() || !found->is_number_integer() ||
+      found->get<double>() < static_cast<double>(least) ||
       found->get<double>() > static_cast<double>(most_tokens))
     refuse_import(origin, std::string("'") + key + "' must be a whole number of at least " +
                               std::to_string(least) + " and at most 16,777,216");

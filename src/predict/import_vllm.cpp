@@ -69,11 +69,12 @@ void read_vllm(std::string_view text, const std::string& origin, Import& import)
     else
       read_summary(result, origin, import);
     const auto concurrency = result.find("max_concurrency");
-    const bool alone = concurrency != result.end() && concurrency->is_number() &&
-                       concurrency->get<double>() == 1;
+    const bool alone =
+        concurrency != result.end() && concurrency->is_number() && concurrency->get<double>() == 1;
     if (!alone)
-      import.warn("requests were not sent one at a time (--max-concurrency 1): times to first token "
-                  "include waiting for each other");
+      import.warn(
+          "requests were not sent one at a time (--max-concurrency 1): times to first token "
+          "include waiting for each other");
     if (const auto id = result.find("model_id"); id != result.end() && id->is_string())
       import.model = printable(id->get<std::string>());
   }

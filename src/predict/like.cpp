@@ -88,14 +88,14 @@ public:
     file.status = "predicted";
     file.tool = describe_tool(m_argv);
     file.node.fingerprint = "predicted";
-    const std::int64_t stored = m_measured.tiers.empty()
-                                    ? 256
-                                    : m_measured.tiers.front().layout.chunk_tokens;
-    file.model = describe_model(m_to, m_measured.model.chunk_tokens, m_measured.model.block_tokens,
-                                stored);
-    file.warnings = {{"predicted", fmt::format("nothing of {} was measured: the utilisation that {} "
-                                               "reached on this node is kept at each size",
-                                               m_to.name, m_from.name)}};
+    const std::int64_t stored =
+        m_measured.tiers.empty() ? 256 : m_measured.tiers.front().layout.chunk_tokens;
+    file.model =
+        describe_model(m_to, m_measured.model.chunk_tokens, m_measured.model.block_tokens, stored);
+    file.warnings = {
+        {"predicted", fmt::format("nothing of {} was measured: the utilisation that {} "
+                                  "reached on this node is kept at each size",
+                                  m_to.name, m_from.name)}};
     add_notes(file);
     scale_prefill(file.prefill);
     for (profile::Tier& tier : file.tiers) {
@@ -130,7 +130,9 @@ private:
   }
 
   void add_notes(profile::BreakEvenFile& file) const {
-    const auto note = [&](const std::string& text) { file.warnings.push_back({"predicted", text}); };
+    const auto note = [&](const std::string& text) {
+      file.warnings.push_back({"predicted", text});
+    };
     const bool experts = std::any_of(m_to.kinds.begin(), m_to.kinds.end(), has_experts) ||
                          std::any_of(m_from.kinds.begin(), m_from.kinds.end(), has_experts);
     if (!m_has_node && (experts || m_from.weight_dtype != m_to.weight_dtype))
@@ -142,15 +144,17 @@ private:
     for (const profile::StepCheck& check : m_measured.prefill.step_checks)
       error_sum += check.relative_error;
     if (const auto count = static_cast<double>(m_measured.prefill.step_checks.size()); count > 0)
-      note(fmt::format("whole steps of {} differ by {:+.1f} % from the sum of their parts; that "
-                       "error carries over",
-                       m_from.name, 100 * error_sum / count));
+      if (const double mean = error_sum / count; std::abs(mean) >= 0.0005)
+        note(fmt::format("whole steps of {} differ by {:+.1f} % from the sum of their parts; that "
+                         "error carries over",
+                         m_from.name, 100 * mean));
   }
   static bool has_experts(const model::LayerKind& kind) { return kind.mlp.experts > 0; }
 
   void scale_prefill(profile::Prefill& prefill) const {
     prefill.device_name += " (predicted)";
-    prefill.kernel_source = "utilisation of " + m_from.name + ", measured: " + prefill.kernel_source;
+    prefill.kernel_source =
+        "utilisation of " + m_from.name + ", measured: " + prefill.kernel_source;
     prefill.regime = "predicted";
     for (std::size_t i = 0; i < prefill.dense.seconds.size(); ++i) {
       const std::int64_t n = prefill.dense.new_tokens[i];
@@ -166,19 +170,17 @@ private:
   /// The measured grid of the kind most like it, at the shapes where either bends.
   profile::AttentionGrid grid_of(std::size_t kind) const {
     const MeasuredAttention source = nearest(m_to.kinds[kind].attention.kind);
-    profile::AttentionGrid grid{m_to.kinds[kind].name, source.grid().context_tokens,
-                                source.grid().new_tokens, {}};
+    profile::AttentionGrid grid{
+        m_to.kinds[kind].name, source.grid().context_tokens, source.grid().new_tokens, {}};
     const std::int64_t window = m_to.kinds[kind].attention.window_tokens;
     if (window > 0 && window < grid.context_tokens.back()) grid.context_tokens.push_back(window);
     std::sort(grid.context_tokens.begin(), grid.context_tokens.end());
-    grid.context_tokens.erase(
-        std::unique(grid.context_tokens.begin(), grid.context_tokens.end()),
-        grid.context_tokens.end());
+    grid.context_tokens.erase(std::unique(grid.context_tokens.begin(), grid.context_tokens.end()),
+                              grid.context_tokens.end());
     for (const std::int64_t c : grid.context_tokens) {
       grid.seconds.emplace_back();
       for (const std::int64_t n : grid.new_tokens)
-        grid.seconds.back().push_back(
-            source.time_of(m_to_work.attention_flops(kind, c, n), c, n));
+        grid.seconds.back().push_back(source.time_of(m_to_work.attention_flops(kind, c, n), c, n));
     }
     return grid;
   }
@@ -196,9 +198,9 @@ private:
         best_kind = i;
       }
     if (best == nullptr)
-      throw error(error_kind::bad_input,
-                  "the measured file has no attention of a layer kind of " + m_from.name +
-                      ": give the measured model with --like-model");
+      throw error(error_kind::bad_input, "the measured file has no attention of a layer kind of " +
+                                             m_from.name +
+                                             ": give the measured model with --like-model");
     return MeasuredAttention(*best, m_from_work, best_kind, m_measured.model.chunk_tokens);
   }
 

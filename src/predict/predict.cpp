@@ -71,7 +71,8 @@ void add_tiers(Inputs& inputs) {
 }
 
 void check(Request& request, const NodeSpec& node) {
-  if (request.model_options.tensor_parallel == 0) request.model_options.tensor_parallel = node.count;
+  if (request.model_options.tensor_parallel == 0)
+    request.model_options.tensor_parallel = node.count;
   if (request.model_options.tensor_parallel > node.count)
     throw error(error_kind::usage,
                 fmt::format("--tp {} needs a node of as many devices: --node {}:{}",
@@ -97,7 +98,7 @@ Utilisation parse_utilisation(const std::string& text, const std::string& what) 
     u.hi = parse_number(std::string_view(text).substr(dash + 1), what, expected);
     u.value = (u.lo + u.hi) / 2;
   }
-  if (!(u.lo > 0 && u.lo <= u.hi && u.hi <= 1))
+  if (!(u.lo > 0 && u.lo <= u.value && u.value <= u.hi && u.hi <= 1))
     throw error(error_kind::usage,
                 what + " '" + printable(text) + "' is not " + expected + ", above 0 and at most 1");
   return u;
@@ -193,16 +194,17 @@ profile::Prefill predicted_prefill(const Inputs& inputs) {
   const Request& request = inputs.request;
   const Utilisation u = request.utilisation, a = request.attention_utilisation;
   // In this order: the value, all fast, all slow.
-  const std::vector<Roofline> rooflines = {inputs.roofline(u.value, a.value),
-                                           inputs.roofline(u.hi, a.hi), inputs.roofline(u.lo, a.lo)};
+  const std::vector<Roofline> rooflines = {
+      inputs.roofline(u.value, a.value), inputs.roofline(u.hi, a.hi), inputs.roofline(u.lo, a.lo)};
   const auto at = [&](const auto& seconds) {
     return predicted(seconds(rooflines[0]), seconds(rooflines[1]), seconds(rooflines[2]));
   };
   profile::Prefill prefill;
   prefill.device = "predicted " + inputs.node.device.name;
   prefill.device_name = inputs.node.device.title + " (predicted)";
-  prefill.kernel_source = fmt::format("roofline at {:.3g} % of the published peaks ({:.3g} to {:.3g} %)",
-                                      100 * u.value, 100 * u.lo, 100 * u.hi);
+  prefill.kernel_source =
+      fmt::format("roofline at {:.3g} % of the published peaks ({:.3g} to {:.3g} %)", 100 * u.value,
+                  100 * u.lo, 100 * u.hi);
   prefill.compute_dtype = rooflines[0].compute_dtype();
   prefill.regime = "predicted";
   prefill.dense.new_tokens = step_axis(request.chunk_tokens);
@@ -231,9 +233,10 @@ double reachable_Bps(const Inputs& inputs, const TierRate& tier,
                      std::vector<profile::Warning>& warnings) {
   const double link_Bps = inputs.link_Bps(), rate_Bps = tier.rate_Bps();
   if (link_Bps <= 0 || rate_Bps <= link_Bps) return rate_Bps;
-  warnings.push_back({"link", fmt::format("tier {}: {} is more than the {} that reach one device; "
-                                          "the latter is used",
-                                          tier.name, format_rate(rate_Bps), format_rate(link_Bps))});
+  warnings.push_back(
+      {"link", fmt::format("tier {}: {} is more than the {} that reach one device; "
+                           "the latter is used",
+                           tier.name, format_rate(rate_Bps), format_rate(link_Bps))});
   return link_Bps;
 }
 

@@ -66,7 +66,8 @@ profile::Prefill predicted_prefill(const Inputs& inputs);
 std::vector<std::int64_t> context_axis(const model::Architecture& model, std::int64_t last);
 /// Powers of two and eighths of the chunk.
 std::vector<std::int64_t> step_axis(std::int64_t chunk_tokens);
-/// A rate that one device can take: at most what its host link delivers. Adds a warning when capped.
+/// A rate that one device can take: at most what its host link delivers. Adds a warning when
+/// capped.
 double reachable_Bps(const Inputs& inputs, const TierRate& tier,
                      std::vector<profile::Warning>& warnings);
 

@@ -80,8 +80,8 @@ double Roofline::weight_bytes(std::int64_t new_tokens) const {
 
 double Roofline::dense_s(std::int64_t new_tokens) const {
   if (new_tokens <= 0) return 0;
-  const double compute_s = linear_flops(static_cast<double>(new_tokens)) /
-                           (m_efficiency.linear * m_linear_flops);
+  const double compute_s =
+      linear_flops(static_cast<double>(new_tokens)) / (m_efficiency.linear * m_linear_flops);
   return std::max(compute_s, weight_bytes(new_tokens) / (m_efficiency.memory * m_memory_Bps));
 }
 

@@ -17,8 +17,8 @@ struct Efficiency {
 };
 
 /// Time of prefill steps of one tensor-parallel rank by the roofline (Williams, Waterman and
-/// Patterson 2009): the longer of computing and of streaming, for the GEMMs and for the attention of
-/// each layer kind. Communication between ranks, recurrent scans, norms and the LM head are not
+/// Patterson 2009): the longer of computing and of streaming, for the GEMMs and for the attention
+/// of each layer kind. Communication between ranks, recurrent scans, norms and the LM head are not
 /// modelled: the utilisation stands for them.
 class Roofline {
 public:
@@ -37,7 +37,9 @@ public:
   [[nodiscard]] double prefill_s(std::int64_t context_tokens, std::int64_t new_tokens,
                                  std::int64_t chunk_tokens) const;
 
-  [[nodiscard]] double linear_flops(double new_tokens) const { return 2 * m_parameters * new_tokens; }
+  [[nodiscard]] double linear_flops(double new_tokens) const {
+    return 2 * m_parameters * new_tokens;
+  }
   [[nodiscard]] double attention_flops(std::int64_t context_tokens, std::int64_t new_tokens) const;
   [[nodiscard]] double attention_flops(std::size_t kind, std::int64_t context_tokens,
                                        std::int64_t new_tokens) const;

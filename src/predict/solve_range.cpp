@@ -78,9 +78,8 @@ void solve_range(profile::BreakEvenFile& file) {
   const std::int64_t smallest = file.calibrated_lengths.front();
   const std::int64_t largest = file.calibrated_lengths.back();
   for (std::size_t t = 0; t < file.tiers.size(); ++t)
-    file.tiers[t].break_even =
-        merged(central.tiers[t].break_even, slow.tiers[t].break_even, fast.tiers[t].break_even,
-               smallest, largest);
+    file.tiers[t].break_even = merged(central.tiers[t].break_even, slow.tiers[t].break_even,
+                                      fast.tiers[t].break_even, smallest, largest);
   for (std::size_t i = 0; i < file.lengths.size(); ++i) {
     profile::Estimate& saved = file.lengths[i].saved_s;
     saved.lo = std::min(saved.value, fast.lengths[i].saved_s.value);

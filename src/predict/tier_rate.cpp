@@ -29,8 +29,8 @@ void take_rate(TierRate& tier, const std::string& text) {
     const Hardware device = find_hardware(multiple.of, {"drive", "network"});
     const Fact* fact = device.find(device.kind == "drive" ? "read" : "rate");
     if (fact == nullptr)
-      refuse(tier.text, device.name + " has no published " +
-                            (device.kind == "drive" ? "read rate" : "rate"));
+      refuse(tier.text,
+             device.name + " has no published " + (device.kind == "drive" ? "read rate" : "rate"));
     each = fact->value;
     tier.identity["device"] = device.title;
     tier.identity["source"] = fact->source + ", " + fact->date;
@@ -43,12 +43,12 @@ void take_rate(TierRate& tier, const std::string& text) {
 
 Multiple parse_multiple(const std::string& text, const std::string& what) {
   const auto x = text.find('x');
-  const bool counted = x != std::string::npos && x > 0 &&
-                       text.find_first_not_of("0123456789") == x;
+  const bool counted = x != std::string::npos && x > 0 && text.find_first_not_of("0123456789") == x;
   if (!counted) return {1, text};
   const std::int64_t count = parse_count(text.substr(0, x), what);
   if (count < 1 || count > 100000)
-    throw error(error_kind::usage, what + " '" + printable(text) + "' must count from 1 to 100,000");
+    throw error(error_kind::usage,
+                what + " '" + printable(text) + "' must count from 1 to 100,000");
   return {static_cast<double>(count), text.substr(x + 1)};
 }
 

@@ -32,11 +32,30 @@ TEST_CASE("every bundled fact has a source, a date and a unit") {
       for (const char* needed : {"bf16", "memory", "memory_bandwidth"})
         CHECK(each.find(needed) != nullptr);
   }
-  for (const char* wanted :
-       {"h100-sxm", "h100-pcie", "h100-nvl", "h200", "b200", "gb200", "gh200", "a100-40", "a100-80",
-        "l40s", "l4", "rtx-4090", "rtx-4000-ada", "rtx-6000-ada", "rtx-pro-6000", "mi300x", "mi355x",
-        "xeon-8480", "epyc-9654", "micron-9550-pro", "samsung-pm9a3", "samsung-990-pro",
-        "gen4-class", "400gbe"})
+  for (const char* wanted : {"h100-sxm",
+                             "h100-pcie",
+                             "h100-nvl",
+                             "h200",
+                             "b200",
+                             "gb200",
+                             "gh200",
+                             "a100-40",
+                             "a100-80",
+                             "l40s",
+                             "l4",
+                             "rtx-4090",
+                             "rtx-4000-ada",
+                             "rtx-6000-ada",
+                             "rtx-pro-6000",
+                             "mi300x",
+                             "mi355x",
+                             "xeon-8480",
+                             "epyc-9654",
+                             "micron-9550-pro",
+                             "samsung-pm9a3",
+                             "samsung-990-pro",
+                             "gen4-class",
+                             "400gbe"})
     CHECK(names.count(wanted) == 1);
 }
 
@@ -60,13 +79,13 @@ TEST_CASE("a fact without source is refused by name") {
         Approx(7e9));
   CHECK(parse_hardware(with_fact(R"({"value": 1, "unit": "GiB/s", )" + rest), "f").value("read") ==
         Approx(0x1p30));
-  for (const char* bad :
-       {R"({"value": 7, "unit": "GB/s", "date": "2026"})",
-        R"({"value": 7, "unit": "GB/s", "source": "", "date": "2026"})",
-        R"({"value": 7, "unit": "GB/s", "source": "s"})", R"({"value": 7, "source": "s", "date": "d"})",
-        R"({"value": 7, "unit": "GB", "source": "s", "date": "d"})",
-        R"({"value": 0, "unit": "GB/s", "source": "s", "date": "d"})",
-        R"({"value": "7", "unit": "GB/s", "source": "s", "date": "d"})", "7"})
+  for (const char* bad : {R"({"value": 7, "unit": "GB/s", "date": "2026"})",
+                          R"({"value": 7, "unit": "GB/s", "source": "", "date": "2026"})",
+                          R"({"value": 7, "unit": "GB/s", "source": "s"})",
+                          R"({"value": 7, "source": "s", "date": "d"})",
+                          R"({"value": 7, "unit": "GB", "source": "s", "date": "d"})",
+                          R"({"value": 0, "unit": "GB/s", "source": "s", "date": "d"})",
+                          R"({"value": "7", "unit": "GB/s", "source": "s", "date": "d"})", "7"})
     CHECK_THROWS_WITH(parse_hardware(with_fact(bad), "own.json"),
                       Contains("own.json") && Contains("read"));
   CHECK_THROWS_WITH(parse_hardware(R"({"name": "x", "kind": "drive", "title": "x",
@@ -76,9 +95,10 @@ TEST_CASE("a fact without source is refused by name") {
 }
 
 TEST_CASE("an unknown name is answered with the nearest ones") {
-  CHECK_THROWS_WITH(parse_node("h100-smx"), Contains("h100-sxm"));
-  CHECK_THROWS_WITH(parse_node("RTX 4000"), Contains("rtx-4000-ada"));
-  CHECK_THROWS_WITH(parse_node("micron-9550"), !Contains("did you mean micron-9550?"));
+  CHECK_THROWS_WITH(parse_node("h100-smx"),
+                    Contains("did you mean h100-sxm or h100") && Contains("h100-pcie"));
+  CHECK_THROWS_WITH(parse_node("RTX 4000"), Contains("did you mean rtx-4"));
+  CHECK_THROWS_WITH(parse_node("micron-9550"), !Contains("did you mean micron"));
   CHECK_THROWS_WITH(parse_tier_rate("nvme=2xmicron-9500-pro"), Contains("micron-9550-pro"));
   CHECK_THROWS_WITH(parse_node("h100-sxm:0"), Contains("1 to 1,024"));
   CHECK(parse_node("h100:4").device.name == "h100-sxm");

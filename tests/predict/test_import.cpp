@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 
 #include "fit/fit.hpp"
+#include "model/json_text.hpp"
 #include "predict/import.hpp"
 #include "predict/import_readers.hpp"
 #include "support/error.hpp"
@@ -100,8 +101,7 @@ TEST_CASE("a CSV of engine times becomes a curve that gives them back") {
 
 TEST_CASE("a time above the roofline is flagged and left out") {
   const std::string text = csv_of({{0, 256}, {0, 2048}, {4096, 2048}, {16384, 2048}});
-  const profile::BreakEvenFile clean =
-      import_file(read(text), request("llama-3.1-8b", "h100-sxm"));
+  const profile::BreakEvenFile clean = import_file(read(text), request("llama-3.1-8b", "h100-sxm"));
   const profile::BreakEvenFile cached =
       import_file(read(text + "0,1024,0.001\n"), request("llama-3.1-8b", "h100-sxm"));
   const auto flag = std::find_if(cached.warnings.begin(), cached.warnings.end(),
@@ -109,9 +109,9 @@ TEST_CASE("a time above the roofline is flagged and left out") {
   REQUIRE(flag != cached.warnings.end());
   CHECK_THAT(flag->message, Contains("1,024 new tokens") && Contains("prefix cache"));
   CHECK(cached.lengths.back().saved_s.value == Approx(clean.lengths.back().saved_s.value));
-  CHECK_THROWS_WITH(
-      import_file(read("context,new,seconds\n0,2048,0.0001\n"), request("llama-3.1-8b", "h100-sxm")),
-      Contains("prefix cache off"));
+  CHECK_THROWS_WITH(import_file(read("context,new,seconds\n0,2048,0.0001\n"),
+                                request("llama-3.1-8b", "h100-sxm")),
+                    Contains("prefix cache off"));
   CHECK(warns(import_file(read(text), request("llama-3.1-8b")), "no --node"));
 }
 
@@ -221,7 +221,8 @@ TEST_CASE("py-kvcache v2: curves on both sides") {
     INFO(tier.name << " " << tier.reason);
     REQUIRE(tier.load);
     const bool is_ssd = tier.name == "ssd";
-    CHECK(tier.load->bandwidth.front().bandwidth_Bps.value == Approx(is_ssd ? 12e9 : 50e9).epsilon(0.05));
+    CHECK(tier.load->bandwidth.front().bandwidth_Bps.value ==
+          Approx(is_ssd ? 12e9 : 50e9).epsilon(0.05));
   }
   CHECK(warns(file, "imported threshold is 1,000 tokens"));
   CHECK_THROWS_WITH(
@@ -260,4 +261,19 @@ TEST_CASE("every profile in profiles/published is one") {
     CHECK(file.tool.argv.front() == "breakeven");
   }
   CHECK(count == 5);
+}
+
+TEST_CASE("every input of a published profile names its source") {
+  int count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(BREAKEVEN_SOURCE_DIR "/profiles/published/inputs")) {
+    const std::string path = entry.path().string();
+    INFO(path);
+    const nlohmann::json document =
+        model::parse_json(model::read_text_file(path, model::max_json_bytes), path);
+    REQUIRE(document.contains("_source"));
+    CHECK(document["_source"].get<std::string>().size() > 20);
+    ++count;
+  }
+  CHECK(count == 3);
 }

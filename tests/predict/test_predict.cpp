@@ -1,5 +1,6 @@
 #include "support/catch.hpp"
 
+#include "fit/fit.hpp"
 #include "predict/like.hpp"
 #include "predict/predict.hpp"
 #include "support/error.hpp"
@@ -86,8 +87,8 @@ TEST_CASE("a range that reaches from winning to never is inconclusive") {
 TEST_CASE("short steps are bound by streaming the weights") {
   const Inputs inputs = resolve(request("llama-3.1-8b", "h100-sxm"));
   const Roofline r = inputs.roofline();
-  const double weights_s = 2 * static_cast<double>(inputs.model.block_gemm_parameters_per_token()) /
-                           (0.8 * 3.35e12);
+  const double weights_s =
+      2 * static_cast<double>(inputs.model.block_gemm_parameters_per_token()) / (0.8 * 3.35e12);
   CHECK(r.dense_s(1) == Approx(weights_s));
   CHECK(r.dense_s(r.knee_tokens()) == Approx(weights_s).epsilon(0.01));
   CHECK(r.dense_s(4096) == Approx(2 * r.dense_s(2048)));
@@ -127,8 +128,7 @@ TEST_CASE("every bundled node predicts, and its file is read back") {
   for (const Hardware& each : hardware()) {
     if (each.kind != "accelerator" && each.kind != "cpu") continue;
     INFO(each.name);
-    const profile::BreakEvenFile file =
-        predict::predict(resolve(request("qwen3-8b", each.name)));
+    const profile::BreakEvenFile file = predict::predict(resolve(request("qwen3-8b", each.name)));
     CHECK(profile::from_json_text(profile::to_json_text(file), "f").tiers.size() == 1);
   }
 }
@@ -166,11 +166,11 @@ TEST_CASE("a model transferred to itself keeps its times; twice the work takes t
   // Its own roofline is what the transfer must find, as both run at the same utilisation.
   Request other = request("llama-3.1-70b", "");
   const profile::BreakEvenFile large = predict_like(measured, other);
-  const profile::BreakEvenFile direct = predict::predict(resolve(request("llama-3.1-70b", "h100-sxm")));
+  const profile::BreakEvenFile direct =
+      predict::predict(resolve(request("llama-3.1-70b", "h100-sxm")));
   CHECK(large.model.kv_bytes_per_token == direct.model.kv_bytes_per_token);
   for (std::size_t i = 4; i < direct.lengths.size(); ++i)
     CHECK(large.lengths[i].saved_s.value == Approx(direct.lengths[i].saved_s.value).epsilon(0.03));
-  each_time(large.prefill,
-            [](const profile::Measurement& m) { CHECK(m.stopped == "predicted"); });
+  each_time(large.prefill, [](const profile::Measurement& m) { CHECK(m.stopped == "predicted"); });
   CHECK_THROWS_WITH(predict_like(large, other), Contains("measured file"));
 }

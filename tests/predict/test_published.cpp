@@ -29,8 +29,8 @@ std::vector<Row> rows() {
   while (std::getline(file, line)) {
     const std::vector<std::string> cells = split(line, '\t');
     REQUIRE(cells.size() == 7);
-    result.push_back({cells[0], cells[1], cells[2], cells[3], cells[4], cells[6],
-                      std::stod(cells[5])});
+    result.push_back(
+        {cells[0], cells[1], cells[2], cells[3], cells[4], cells[6], std::stod(cells[5])});
   }
   return result;
 }
@@ -120,7 +120,8 @@ Roofline llama8b_at_peak() {
 }
 
 double linear_break_even(const std::string& model, double parameters) {
-  const Roofline r = resolve(with_parameters(request(model, "h100-sxm", "1"), parameters)).roofline();
+  const Roofline r =
+      resolve(with_parameters(request(model, "h100-sxm", "1"), parameters)).roofline();
   // A full chunk: a single token would be bound by streaming the weights.
   return kv_per_token(model, "") * 2048 / r.dense_s(2048);
 }
@@ -162,23 +163,27 @@ const std::map<std::string, std::function<double()>>& computed() {
       {"prefixes-hbm", [] { return qwen72_plan(0.9).tiers.at(0).prefixes; }},
       {"prefixes-dram", [] { return qwen72_plan(0.9).tiers.at(1).prefixes; }},
       {"prefixes-nvme", [] { return qwen72_plan(0.9).tiers.at(2).prefixes; }},
-      {"write-day", [] { return written_bytes_per_day(24600, kv_per_token("qwen2.5-72b", "")) / 1e12; }},
+      {"write-day",
+       [] { return written_bytes_per_day(24600, kv_per_token("qwen2.5-72b", "")) / 1e12; }},
       {"gh200-pcie", [] { return 1e3 * load_of("gh200", "memory=50GB/s"); }},
       {"gh200-c2c", [] { return 1e3 * load_of("gh200", "memory=450GB/s"); }},
       {"pred-3b-8k",
        [] {
          return node_break_even(with_parameters(request("llama-3.2-3b", "h100-sxm", "0.5"), 3.21e9),
-                                8192) / 1e9;
+                                8192) /
+                1e9;
        }},
       {"pred-3b-80k",
        [] {
          return node_break_even(with_parameters(request("llama-3.2-3b", "h100-sxm", "0.5"), 3.21e9),
-                                81920) / 1e9;
+                                81920) /
+                1e9;
        }},
       {"pred-70b-32k",
        [] {
-         return node_break_even(with_parameters(request("llama-3.3-70b", "h100-sxm", "0.5"), 70.55e9),
-                                32768) / 1e9;
+         return node_break_even(
+                    with_parameters(request("llama-3.3-70b", "h100-sxm", "0.5"), 70.55e9), 32768) /
+                1e9;
        }},
       {"t-8b-token", [] { return 1e6 * llama8b_at_peak().dense_s(2048) / 2048; }},
       {"bw-8b", [] { return linear_break_even("llama-3.1-8b", 8.03e9) / 1e9; }},
