@@ -149,7 +149,6 @@ private:
       file.warnings.push_back(
           {"throttled",
            fmt::format("{} samples were discarded because the device was throttled", throttled)});
-    for (const profile::Warning& warning : file.warnings)
   }
 
   void sample(double seconds, const std::function<double(Catalogue::Id)>& importance) {
