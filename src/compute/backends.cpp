@@ -48,7 +48,7 @@ std::string resolve_device(const std::string& name) {
   if (name.find(':') == std::string::npos && !devices.empty()) return devices.front();
   for (const std::string& device : devices)
     if (device == name) return device;
-  std::string message = "there is no device '" + printable(name) + "' here. Known:";
+  std::string message = "there is no device '" + printable(name) + "' here; known:";
   for (const std::string& device : devices)
     message += " " + device;
   throw error(error_kind::usage, message);

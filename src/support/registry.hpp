@@ -31,8 +31,8 @@ public:
     if (const Entry* entry = find(name)) return *entry;
     std::string message = "unknown " + m_noun + " '" + printable(name) + "'";
     if (const std::string near = nearest_name(name, names()); !near.empty())
-      message += ", did you mean '" + near + "'?";
-    message += " Known:";
+      message += ", did you mean '" + near + "'";
+    message += "; known:";
     for (const std::string& known : names()) message += " " + known;
     throw error(error_kind::usage, message);
   }

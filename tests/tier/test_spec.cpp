@@ -20,7 +20,7 @@ TEST_CASE("a spec is a kind, targets and keys") {
 
 TEST_CASE("a spec that cannot be is refused with the reason") {
   CHECK_THROWS_WITH(parse_tier_spec("memroy"), Contains("did you mean 'memory'"));
-  CHECK_THROWS_WITH(parse_tier_spec(""), Contains("Known: memory"));
+  CHECK_THROWS_WITH(parse_tier_spec(""), Contains("known: memory"));
   CHECK_THROWS_WITH(parse_tier_spec("memory:nod=1"), Contains("did you mean 'node'"));
   CHECK_THROWS_WITH(parse_tier_spec("memory:node="), Contains("has no value"));
   CHECK_THROWS_WITH(parse_tier_spec("memory:node=1,node=1"), Contains("twice"));
