@@ -12,8 +12,9 @@ struct TierCost {
   double fixed_s = 0, piece_s = 0;
   std::int64_t chunk_tokens = 1, pieces_per_chunk = 1;
   double inverse_chunk = 1,
-         byte_s = 0; ///< of chunk_tokens and of bandwidth_Bps[0]: set by PolicyBuilder
-  int points = 0;    ///< 0 = uncalibrated
+         byte_s = 0;   ///< of chunk_tokens and of bandwidth_Bps[0]: set by PolicyBuilder
+  int chunk_shift = 0; ///< chunk_tokens = 1 << shift, or -1
+  int points = 0;      ///< 0 = uncalibrated
   double in_flight[max_in_flight_points] = {}, bandwidth_Bps[max_in_flight_points] = {};
   double store_Bps = 0;  ///< 0 = not measured
   double correction = 1; ///< factor on the whole load time, from observe.hpp

@@ -35,9 +35,7 @@ public:
     m_curve.m_chunk = chunk;
     m_curve.m_half_chunk = 0.5 * static_cast<double>(chunk);
     m_curve.m_inverse_chunk = 1 / static_cast<double>(chunk);
-    m_curve.m_shift = -1;
-    for (int bit = 0; bit < 41; ++bit)
-      if (chunk == std::int64_t{1} << bit) m_curve.m_shift = bit;
+    m_curve.m_shift = shift_of(chunk);
     return nullptr;
   }
   void set_longest_calibrated(std::int64_t tokens) noexcept { m_policy.m_longest = tokens; }
@@ -80,6 +78,7 @@ public:
     m_policy.m_threshold[i] = usable ? (threshold < 1 ? 1 : threshold) : Policy::never;
     m_policy.m_cost[i] = cost;
     m_policy.m_cost[i].inverse_chunk = 1 / static_cast<double>(cost.chunk_tokens);
+    m_policy.m_cost[i].chunk_shift = shift_of(cost.chunk_tokens);
     m_policy.m_cost[i].byte_s = cost.points > 0 ? 1 / cost.bandwidth_Bps[0] : 0;
     if (!usable && verdict != TierVerdict::never) m_policy.m_cost[i].points = 0;
     return nullptr;
@@ -133,6 +132,12 @@ private:
     }
   };
 
+  /// The exponent of a power of two; -1 of anything else.
+  static int shift_of(std::int64_t value) noexcept {
+    for (int bit = 0; bit <= 40; ++bit)
+      if (value == std::int64_t{1} << bit) return bit;
+    return -1;
+  }
   static bool finite(double value) noexcept { return value - value == 0; }
   static const char* axis_error(const double* axis, int points, int limit, double first) noexcept {
     if (points < 1) return "has no points";

@@ -47,16 +47,17 @@ protected:
       return;
     }
     const double period = static_cast<double>(m_period);
-    const bool even = hidden || part.chunk_s <= 0 || whole::divides(part.chunk_tokens, m_period);
-    const double uneven_s = even ? 0 : part.chunk_s;
     const double compute = m_weight * period * m_curve.inverse_chunk();
-    const bool longer_pays =
-        compute * m_curve.least_chunk_s(static_cast<double>(lo)) >= period * per_token_s + uneven_s;
-    if (longer_pays) {
+    // A period holds a whole number of tier chunks, or one more in places.
+    const double most_s = period * per_token_s + (hidden ? 0 : part.chunk_s);
+    if (compute * m_curve.least_chunk_s() >= most_s ||
+        compute * m_curve.least_chunk_s(static_cast<double>(lo)) >= most_s) {
       if (!tail_is_dearer(part, hi, m_period, per_token_s, hidden))
         search_range(part, hi - m_period + m_unit, hi, hidden);
       return;
     }
+    const bool even = hidden || part.chunk_s <= 0 || whole::divides(part.chunk_tokens, m_period);
+    const double uneven_s = even ? 0 : part.chunk_s;
     const double least_s = hidden ? 0 : period * part.marginal_s(hi) - uneven_s;
     const bool longer_never_pays =
         compute * m_curve.most_chunk_s(static_cast<double>(hi)) <= least_s;
