@@ -88,6 +88,11 @@ public:
     return has(tier) ? m_verdict[tier.index] : TierVerdict::uncalibrated;
   }
 
+  /// Why the tier is never loaded from; load_is_faster when nothing stands against it.
+  [[nodiscard]] Reason obstacle(TierId tier) const noexcept {
+    return has(tier) ? m_obstacle[tier.index] : Reason::unknown_tier;
+  }
+
   /// The precomputed threshold: does loading a hit of `cached` tokens win on an idle node, nothing
   /// being resident? At the break-even length and above it; from the shortest calibrated length
   /// for `always`; for `inconclusive` only from the upper end of its interval; never for `never`,
@@ -116,6 +121,12 @@ public:
   [[nodiscard]] double prefill_correction() const noexcept { return m_prefill_correction; }
 
 private:
+  void set_verdict(int i, TierVerdict verdict) noexcept {
+    m_verdict[i] = verdict;
+    m_obstacle[i] = verdict == TierVerdict::never ? Reason::tier_never_wins
+                    : m_cost[i].points == 0       ? Reason::tier_uncalibrated
+                                                  : Reason::load_is_faster;
+  }
   friend class PolicyBuilder;
   friend class PolicyCorrector;
   static bool same(const char* a, const char* b) noexcept {
@@ -127,6 +138,7 @@ private:
   std::int64_t m_threshold[max_tiers];
   int m_tiers = 0;
   TierVerdict m_verdict[max_tiers] = {};
+  Reason m_obstacle[max_tiers] = {};
   std::int64_t m_block = 16, m_checkpoint = 0, m_longest = 0;
   double m_prefill_correction = 1;
   KvSize m_kv;

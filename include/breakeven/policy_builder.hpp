@@ -74,13 +74,13 @@ public:
     std::strcpy(m_policy.m_name[i], name);
     const bool usable =
         cost.points > 0 && verdict != TierVerdict::never && verdict != TierVerdict::uncalibrated;
-    m_policy.m_verdict[i] = verdict;
     m_policy.m_threshold[i] = usable ? (threshold < 1 ? 1 : threshold) : Policy::never;
     m_policy.m_cost[i] = cost;
     m_policy.m_cost[i].inverse_chunk = 1 / static_cast<double>(cost.chunk_tokens);
     m_policy.m_cost[i].chunk_shift = shift_of(cost.chunk_tokens);
     m_policy.m_cost[i].byte_s = cost.points > 0 ? 1 / cost.bandwidth_Bps[0] : 0;
     if (!usable && verdict != TierVerdict::never) m_policy.m_cost[i].points = 0;
+    m_policy.set_verdict(i, verdict);
     return nullptr;
   }
 

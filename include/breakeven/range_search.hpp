@@ -93,11 +93,13 @@ private:
   /// one token more adds at least, against what loading it less saves at most.
   [[nodiscard]] bool tail_is_dearer(const LoadPart& part, std::int64_t hi, std::int64_t span,
                                     double per_token_s, bool hidden) const noexcept {
-    const double deficit =
-        per_token_s - m_weight * m_curve.least_rise_s(m_prompt, m_prompt - hi, span);
+    const std::int64_t fresh = m_prompt - hi;
     const double partial = hidden ? 0 : part.chunk_s - part.chunk_s * part.fraction_of_chunk(hi);
-    return m_last_cost - partial - (deficit > 0 ? deficit * static_cast<double>(span) : 0) >=
-           worth();
+    const double spare = m_last_cost - partial - worth();
+    if (spare < 0) return false;
+    if (m_weight * m_curve.least_rise_anywhere_s(m_prompt, fresh, span) >= per_token_s) return true;
+    const double deficit = per_token_s - m_weight * m_curve.least_rise_s(m_prompt, fresh, span);
+    return deficit * static_cast<double>(span) <= spare;
   }
   /// A bound at or above this cannot win by more than rounding.
   [[nodiscard]] double worth() const noexcept { return m_best - m_best * 1e-12; }

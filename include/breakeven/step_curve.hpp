@@ -115,6 +115,20 @@ private:
                         m_steepest[j] - static_cast<double>(chunks) * m_steepest_chunk;
     return wraps == 0 || rise < wrapped ? rise : wrapped;
   }
+  /// A cheaper, lower bound of least_rise_s, from the smallest context on.
+  [[nodiscard]] double least_rise_anywhere_s(std::int64_t prompt, std::int64_t fresh,
+                                             std::int64_t span) const noexcept {
+    if (static_cast<double>(prompt) > last_context() && !m_edge_fans_out) return -1e9;
+    const std::int64_t chunks = full_chunks(fresh), remainder = fresh - chunks * m_chunk;
+    const std::int64_t wraps = full_chunks(remainder + span - 1);
+    const double wrapped =
+        m_least_average[0] - static_cast<double>(chunks + wraps) * m_steepest_chunk;
+    if (remainder == 0) return wrapped;
+    const int j = new_cell(static_cast<double>(remainder));
+    const double rise =
+        m_least_rise[0][j] - m_steepest[j] - static_cast<double>(chunks) * m_steepest_chunk;
+    return rise < wrapped ? rise : wrapped;
+  }
   [[nodiscard]] double inverse_chunk() const noexcept { return m_inverse_chunk; }
 
   // A table leads to the cell in which the token count's bucket begins; measured points mostly lie
