@@ -7,7 +7,13 @@ add_library(breakeven_options INTERFACE)
 target_compile_features(breakeven_options INTERFACE cxx_std_20)
 target_compile_options(breakeven_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${BREAKEVEN_WERROR}>:-Werror>)
+# GCC 12 warns falsely about std::string concatenation (GCC bug 105651), and under sanitizers about
+# uninitialised members inside its own library.
+target_compile_options(breakeven_options INTERFACE
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 if(BREAKEVEN_SANITIZE)
+  target_compile_options(breakeven_options INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_compile_options(breakeven_options INTERFACE
     -fsanitize=${BREAKEVEN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(breakeven_options INTERFACE -fsanitize=${BREAKEVEN_SANITIZE})

@@ -21,6 +21,8 @@ if(TARGET breakeven_c)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT library)
+install(FILES "${PROJECT_SOURCE_DIR}/src/profile/breakeven.schema.json"
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/breakeven)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/models" DESTINATION ${CMAKE_INSTALL_DATADIR}/breakeven)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/breakeven-config.cmake.in"
   "${PROJECT_BINARY_DIR}/breakeven-config.cmake"

@@ -117,6 +117,8 @@ public:
   [[nodiscard]] std::int64_t checkpoint_tokens() const noexcept { return m_checkpoint; }
   /// The longest prefix that was calibrated; beyond it answers are marked `extrapolated`.
   [[nodiscard]] std::int64_t longest_calibrated() const noexcept { return m_longest; }
+  /// False when the times come from a prediction, a publication or another tool.
+  [[nodiscard]] bool measured() const noexcept { return m_measured; }
   /// Factor on prefill times, from observe.hpp.
   [[nodiscard]] double prefill_correction() const noexcept { return m_prefill_correction; }
 
@@ -140,6 +142,7 @@ private:
   TierVerdict m_verdict[max_tiers] = {};
   Reason m_obstacle[max_tiers] = {};
   std::int64_t m_block = 16, m_checkpoint = 0, m_longest = 0;
+  bool m_measured = true;
   double m_prefill_correction = 1;
   KvSize m_kv;
   TierCost m_cost[max_tiers];

@@ -39,6 +39,8 @@ public:
     return nullptr;
   }
   void set_longest_calibrated(std::int64_t tokens) noexcept { m_policy.m_longest = tokens; }
+  /// False for times that were not measured on the node: every Decision then says so.
+  void set_measured(bool measured) noexcept { m_policy.m_measured = measured; }
   /// Time of the part of a step that depends on `new` only, all layers: `points` ascending counts.
   [[nodiscard]] const char* set_dense(const double* new_tokens, const double* seconds,
                                       int points) noexcept {

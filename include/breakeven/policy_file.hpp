@@ -181,6 +181,7 @@ inline PolicyFile parse_policy(const std::string& text, const std::string& origi
     longest = tokens > longest ? tokens : longest;
   }
   builder->set_longest_calibrated(longest);
+  builder->set_measured(file.facts.status == "measured");
   root.at("prefill").refuse_if(builder->finish());
   file.policy = std::move(policy);
   return file;

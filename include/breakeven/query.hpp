@@ -60,6 +60,7 @@ private:
 struct Decision {
   bool load = false;
   bool extrapolated = false; ///< an input lies outside what was calibrated
+  bool measured = true;      ///< false: the policy's times are predicted, published or imported
   Reason reason = Reason::no_policy;
   Tokens load_tokens; ///< counted from the start of the prompt (resident included); 0 when !load
   /// The comparison behind the answer, for the best split, or when !load for the whole usable hit.
@@ -69,5 +70,16 @@ struct Decision {
   /// What loading gains: recompute_s * (1 + compute_price) * (1 - margin) - visible load time.
   double margin_s = 0;
 };
+
+/// The reason in words, which say so where the policy's times were not measured on the node.
+constexpr const char* reason_text(const Decision& decision) noexcept {
+  if (!decision.measured && decision.reason == Reason::load_is_faster)
+    return "loading is faster by times that were not measured here";
+  if (!decision.measured && decision.reason == Reason::recompute_is_faster)
+    return "recomputing is faster by times that were not measured here";
+  if (!decision.measured && decision.reason == Reason::tier_never_wins)
+    return "the tier never wins by times that were not measured here";
+  return to_string(decision.reason);
+}
 
 } // namespace breakeven

@@ -16,6 +16,7 @@ public:
 
   [[nodiscard]] Decision run() noexcept {
     Decision decision;
+    decision.measured = m_policy.measured();
     decision.reason = prepare();
     if (decision.reason != Reason::load_is_faster) return decision;
     const double all_s = m_curve.prefill_s(m_resident, m_prompt - m_resident);

@@ -6,6 +6,7 @@
 #include "calibrate/tier_part.hpp"
 #include "fit/fit.hpp"
 #include "support/error.hpp"
+#include "support/units.hpp"
 
 #include <fmt/format.h>
 
@@ -46,6 +47,7 @@ private:
     options.chunk_tokens = m_plan.request.chunk_tokens;
     options.memory_limit_bytes = m_plan.compute_memory_bytes;
     m_compute = compute::create(m_plan.device, m_plan.architecture, options);
+    refuse_if_too_slow();
     compute::DeviceBuffer& device = m_compute->kv_buffer(m_plan.kv_buffer_bytes);
     m_prefill = std::make_unique<PrefillPart>(m_plan, *m_compute, m_catalogue);
     for (const TierPlan& tier : m_plan.tiers) {
@@ -54,6 +56,31 @@ private:
       m_tiers.emplace_back(m_plan, tier, device);
       m_tiers.back().add_loads(m_plan, m_catalogue);
     }
+  }
+
+  /// Each measurement is made once at least. Where that alone overruns the budget (a large model on
+  /// a small machine), a run of many times the budget would be worse than a sentence now.
+  void refuse_if_too_slow() {
+    const std::int64_t probe = m_plan.dense_new[m_plan.dense_new.size() / 2];
+    double tokens = 0;
+    for (const std::int64_t n : m_plan.dense_new)
+      tokens += static_cast<double>(n);
+    for (const GridPoint& point : m_plan.step_checks)
+      tokens += static_cast<double>(point.new_tokens);
+    // A sample runs one layer of each kind at least.
+    const auto shortest_share = static_cast<double>(m_plan.architecture.kinds.size()) /
+                                static_cast<double>(m_plan.architecture.layers);
+    const double model_s = m_compute->dense(probe)->run().seconds;
+    const double needed_s = model_s * shortest_share * tokens / static_cast<double>(probe);
+    if (needed_s <= time_left_s()) return;
+    throw error(
+        error_kind::environment,
+        fmt::format(
+            "{} is too large for this machine and budget: measuring every step once takes about "
+            "{}, "
+            "and {} are left; use --budget {:.0f}m, a smaller --chunk-tokens or a smaller model",
+            m_plan.architecture.name, format_seconds(needed_s),
+            format_seconds(std::max(time_left_s(), 0.0)), std::ceil(3 * needed_s / 60 + 1)));
   }
 
   /// A second round for what the answers hang on and is not precise yet.
@@ -122,8 +149,6 @@ private:
       file.warnings.push_back(
           {"throttled",
            fmt::format("{} samples were discarded because the device was throttled", throttled)});
-    for (const profile::Warning& warning : file.warnings)
-      m_progress.warn(warning.message);
   }
 
   void sample(double seconds, const std::function<double(Catalogue::Id)>& importance) {

@@ -76,7 +76,7 @@ std::string sentence(const Question& q, const profile::Tier& tier, const Decisio
       fmt::format("{}: loading {} takes {}, recomputing {}, so loading {} {}: {}",
                   d.load ? "load" : "recompute", hit, format_seconds(d.load_s),
                   format_seconds(d.recompute_s), d.margin_s >= 0 ? "saves" : "costs",
-                  format_seconds(d.margin_s >= 0 ? d.margin_s : -d.margin_s), to_string(d.reason));
+                  format_seconds(d.margin_s >= 0 ? d.margin_s : -d.margin_s), reason_text(d));
   if (d.load && d.load_tokens.value < q.cached)
     text += fmt::format(" (best split: load the first {}, compute the rest)",
                         format_tokens(d.load_tokens.value));
@@ -92,7 +92,7 @@ std::string json_text(const Question& q, const profile::BreakEvenFile& file,
       {"load_s", d.load_s},
       {"recompute_s", d.recompute_s},
       {"margin_s", d.margin_s},
-      {"reason", tier.load ? to_string(d.reason) : tier.reason},
+      {"reason", tier.load ? reason_text(d) : tier.reason},
       {"extrapolated", d.extrapolated},
       {"status", file.status},
       {"tier", tier.name},

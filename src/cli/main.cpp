@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 
 namespace {
 
@@ -20,7 +21,6 @@ int run(int argc, char** argv) {
   CLI::App app("Measures when loading a stored KV cache beats computing it again.", "breakeven");
   app.set_version_flag("--version", BREAKEVEN_VERSION_TEXT);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
   breakeven::cli::Outcome outcome;
   outcome.argv.assign(argv, argv + argc);
   // CLI11 would call a mistyped verb a missing one.
@@ -31,8 +31,8 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& parse_error) {
     if (parse_error.get_exit_code() == 0) return app.exit(parse_error); // --help, --version
-    app.exit(parse_error);
-    return static_cast<int>(breakeven::error_kind::usage);
+    const std::string message = fmt::format("{}; --help shows the arguments", parse_error.what());
+    return report(message.c_str(), static_cast<int>(breakeven::error_kind::usage));
   }
   return outcome.exit_code;
 }

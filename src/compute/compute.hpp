@@ -35,6 +35,8 @@ struct ComputeOptions {
   /// Every run of step() and dense() passes through all layers instead of a scaled sample (those
   /// beyond `measured_layers` reuse weights in turn): to check the scaling, and for benchmarks.
   bool full_depth = false;
+  /// Mixtures of experts: token counts of experts follow 1 / rank^skew; 0 spreads them evenly.
+  double expert_skew = 0.3;
   std::uint64_t seed = 1;
 };
 

@@ -91,17 +91,19 @@ void CpuCompute::build(const ComputeOptions& options) {
       layer.hidden = m_architecture.hidden;
       layer.seed = options.seed * 1000003 + i * 1009 + static_cast<std::uint64_t>(n);
       layer.stored_experts = plan.stored_experts;
+      layer.expert_skew = options.expert_skew;
       kind.layers.push_back(std::make_unique<Layer>(m_runtime, spec, layer));
     }
     const AttentionShape shape = attention_shape(spec.attention);
+    const CacheShape cache = cache_shape(spec, plan.kv_heads);
     const std::int64_t held = shape.window_tokens > 0
                                   ? std::min(options.max_context_tokens, shape.window_tokens)
                                   : options.max_context_tokens;
     for (std::int64_t n = 0; n < plan.kv_caches; ++n)
       kind.caches.push_back(std::make_unique<KvCache>(
-          *m_runtime.kernels, shape.kv_heads, plan.kv_heads, shape.qk_dim, shape.v_dim,
+          *m_runtime.kernels, cache.kv_heads, cache.stored_heads, cache.qk_dim, cache.v_dim,
           held + options.chunk_tokens, options.seed + 77 + static_cast<std::uint64_t>(n) * 2,
-          m_runtime.threads));
+          m_runtime.threads, cache.latent_width));
     m_kinds.push_back(std::move(kind));
   }
   const auto table = [&](std::int64_t rows, std::uint64_t seed) {
@@ -119,7 +121,7 @@ void CpuCompute::build(const ComputeOptions& options) {
 void CpuCompute::build_workspace() {
   WorkspaceNeeds needs;
   for (const model::LayerKind& kind : m_architecture.kinds)
-    needs.cover(workspace_needs(kind, m_architecture.hidden));
+    needs.cover(workspace_needs(kind, m_architecture.hidden, m_gemm->element()));
   std::uint64_t seed = 900;
   const auto rows = [&](std::int64_t per_token) {
     const std::int64_t n = per_token * m_options.chunk_tokens;
@@ -134,7 +136,10 @@ void CpuCompute::build_workspace() {
   m_workspace.intermediate = rows(needs.intermediate);
   m_workspace.activated = rows(needs.activated);
   m_workspace.extra = rows(needs.extra);
-  m_workspace.rope_dim = needs.rope_dim;
+  for (const model::LayerKind& kind : m_architecture.kinds)
+    if (const auto dim = workspace_needs(kind, m_architecture.hidden, m_gemm->element()).rope_dim;
+        dim > 0)
+      m_workspace.rope[dim]; // filled before each pass
   m_workspace.scratch = std::make_unique<AttentionScratch>(m_runtime.kernels->element, needs.qk_dim,
                                                            needs.v_dim, m_runtime.threads);
 }
@@ -221,17 +226,7 @@ double CpuCompute::head(std::int64_t tokens) {
 }
 
 void CpuCompute::set_rope(std::int64_t context, std::int64_t tokens) {
-  const std::int64_t dim = m_workspace.rope_dim, half = dim / 2;
-  m_workspace.rope.resize(static_cast<std::size_t>(tokens * dim));
-#pragma omp parallel for schedule(static) num_threads(m_runtime.threads)
-  for (std::int64_t t = 0; t < tokens; ++t)
-    for (std::int64_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(context + t) *
-                           std::pow(500000.0, -static_cast<double>(i) / static_cast<double>(half));
-      float* row = m_workspace.rope.data() + t * dim;
-      row[i] = static_cast<float>(std::cos(angle));
-      row[half + i] = static_cast<float>(std::sin(angle));
-    }
+  compute::set_rope(m_workspace, context, tokens, m_runtime.threads);
 }
 
 double CpuCompute::estimate_s(double flop, double bytes) const {

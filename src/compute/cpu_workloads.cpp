@@ -1,4 +1,5 @@
 #include "compute/cpu_compute.hpp"
+#include "compute/mixer_latent.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -16,9 +17,14 @@ double seconds_since(clock::time_point start) {
   return std::chrono::duration<double>(clock::now() - start).count();
 }
 
-/// Query-key pairs to flop: a score and a weighted sum, 2 flop per element each.
-double attention_flop(const AttentionShape& shape, double pairs_per_head) {
-  return 2.0 * static_cast<double>(shape.heads * (shape.qk_dim + shape.v_dim)) * pairs_per_head;
+/// Query-key pairs to flop: a score and a weighted sum, 2 flop per element each; MLA: and the
+/// expansion of every key.
+double attention_flop(const model::LayerKind& kind, std::int64_t context, std::int64_t tokens) {
+  const AttentionShape shape = attention_shape(kind.attention);
+  if (shape.heads == 0) return 0;
+  return 2.0 * static_cast<double>(shape.heads * (shape.qk_dim + shape.v_dim)) *
+             visible_pairs(shape, held_context(shape, context), tokens) +
+         expansion_flop(kind.attention) * static_cast<double>(context + tokens);
 }
 
 /// Embedding, some layers of each kind, final norm and LM head; with attention or without.
@@ -30,12 +36,8 @@ public:
         m_compute(compute), m_context(context), m_tokens(tokens), m_with_attention(with_attention) {
     const model::Architecture& a = compute.architecture();
     for (const model::LayerKind& kind : a.kinds) {
-      const AttentionShape shape = attention_shape(kind.attention);
-      const double pairs = with_attention && shape.heads > 0
-                               ? visible_pairs(shape, held_context(shape, context), tokens)
-                               : 0;
       const double flop = dense_flop_per_token(kind, a.hidden) * static_cast<double>(tokens) +
-                          attention_flop(shape, pairs);
+                          (with_attention ? attention_flop(kind, context, tokens) : 0.0);
       const double bytes = weight_elements(kind, a.hidden, kind.mlp.experts) *
                            static_cast<double>(compute.runtime().element_bytes());
       const double estimate = std::max(compute.estimate_s(flop, bytes), 1e-9);
@@ -102,8 +104,10 @@ public:
         m_compute(compute), m_kind(kind), m_context(context), m_tokens(tokens),
         m_shape(attention_shape(compute.architecture().kinds[kind].attention)) {
     const double pairs = visible_pairs(m_shape, held_context(m_shape, context), tokens);
+    const model::LayerKind& spec = compute.architecture().kinds[kind];
     m_layer_pairs = pairs * static_cast<double>(m_shape.heads);
-    const double estimate = std::max(compute.estimate_s(attention_flop(m_shape, pairs), 0), 1e-9);
+    const double estimate =
+        std::max(compute.estimate_s(attention_flop(spec, context, tokens), 0), 1e-9);
     choose_sample(estimate);
     const auto count = static_cast<double>(compute.architecture().kinds[kind].count);
     m_layers =
@@ -145,11 +149,16 @@ private:
       return static_cast<double>(tiles_per_head(call) * m_sample.kv_head_count) /
              static_cast<double>(m_sample.tile_step);
     };
-    while (estimate > sample_s && m_sample.kv_head_count % 2 == 0 && tiles() / 2 >= enough) {
+    // MLA expands keys of whole groups of heads, whatever the number of tiles.
+    const model::AttentionSpec& spec = m_compute.architecture().kinds[m_kind].attention;
+    const bool expands = spec.kind == model::AttentionKind::mla;
+    const std::int64_t least = expands ? latent_head_group(spec) : 1;
+    while (estimate > sample_s && m_sample.kv_head_count % 2 == 0 &&
+           m_sample.kv_head_count / 2 >= least && tiles() / 2 >= enough) {
       m_sample.kv_head_count /= 2;
       estimate /= 2;
     }
-    while (estimate > 2 * sample_s && tiles() / 2 >= enough) {
+    while (!expands && estimate > 2 * sample_s && tiles() / 2 >= enough) {
       m_sample.tile_step *= 2;
       estimate /= 2;
     }

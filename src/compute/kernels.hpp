@@ -74,6 +74,14 @@ struct Kernels {
   void (*store_k)(const void* head, std::byte* page, std::int64_t token, std::int64_t dim);
   void (*store_v)(const void* head, std::byte* page, std::int64_t token, std::int64_t dim,
                   std::int64_t v_padded);
+  /// Causal depthwise convolution and SiLU of one token: out[i] = silu(sum over tap of
+  /// weights[tap][i] * x[i - tap * stride]), for `taps` taps; weights null: out = silu(x).
+  void (*convolve)(const void* x, std::int64_t stride, const void* weights, std::int64_t taps,
+                   float* out, std::int64_t n);
+  /// c[m][n] (+)= a[m][k] * b[k][n] in fp32; n a multiple of 32, b and c 64-byte aligned.
+  void (*matmul)(const float* a, std::int64_t a_stride, const float* b, std::int64_t b_stride,
+                 float* c, std::int64_t c_stride, std::int64_t m, std::int64_t n, std::int64_t k,
+                 bool accumulate);
   void (*attend)(const AttentionTile&);
 };
 

@@ -189,6 +189,24 @@ void store_v(const void* head_, std::byte* page_, std::int64_t token, std::int64
     row[i * pair] = head[i];
 }
 
+template <class T>
+void convolve(const void* x_, std::int64_t stride, const void* weights_, std::int64_t taps,
+              float* out, std::int64_t n) {
+  const T* x = static_cast<const T*>(x_);
+  const T* weights = static_cast<const T*>(weights_);
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = weights ? 0.0F : widen(x[i]);
+  for (std::int64_t tap = 0; weights && tap < taps; ++tap) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i)
+      out[i] += widen(weights[tap * n + i]) * widen(x[i - tap * stride]);
+  }
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] *= sigmoid(out[i]);
+}
+
 // fp32 flash attention on registers of BREAKEVEN_VECTOR_BYTES.
 
 typedef float lanes __attribute__((vector_size(BREAKEVEN_VECTOR_BYTES), may_alias));
@@ -217,6 +235,29 @@ inline void product(const float* a, std::int64_t a_stride, const float* b, std::
   for (int r = 0; r < Rows; ++r)
     for (int j = 0; j < columns; ++j)
       *reinterpret_cast<lanes*>(c + r * c_stride + j * lane_count) = sum[r][j];
+}
+
+template <bool Accumulate>
+void matmul_as(const float* a, std::int64_t a_stride, const float* b, std::int64_t b_stride,
+               float* c, std::int64_t c_stride, std::int64_t m, std::int64_t n, std::int64_t k) {
+  for (std::int64_t column = 0; column < n; column += 32) {
+    std::int64_t r = 0;
+    for (; r + row_group <= m; r += row_group)
+      product<row_group, Accumulate>(a + r * a_stride, a_stride, b + column, b_stride, k,
+                                     c + r * c_stride + column, c_stride);
+    for (; r < m; ++r)
+      product<1, Accumulate>(a + r * a_stride, a_stride, b + column, b_stride, k,
+                             c + r * c_stride + column, c_stride);
+  }
+}
+
+void matmul(const float* a, std::int64_t a_stride, const float* b, std::int64_t b_stride, float* c,
+            std::int64_t c_stride, std::int64_t m, std::int64_t n, std::int64_t k,
+            bool accumulate) {
+  if (accumulate)
+    matmul_as<true>(a, a_stride, b, b_stride, c, c_stride, m, n, k);
+  else
+    matmul_as<false>(a, a_stride, b, b_stride, c, c_stride, m, n, k);
 }
 
 void scores_fp32(const AttentionTile& t, std::int64_t first_key, std::int64_t keys) {
@@ -314,8 +355,8 @@ void attend_blocks(const AttentionTile& t) {
 
 template <class T>
 constexpr Kernels table(const char* name, Element element, void (*attend)(const AttentionTile&)) {
-  return {name,    element, rms_norm<T>, add<T>,     add_scaled<T>, gated<T>, activate<T>,
-          rope<T>, dot<T>,  fill<T>,     store_k<T>, store_v<T>,    attend};
+  return {name,   element, rms_norm<T>, add<T>,     add_scaled<T>, gated<T>, activate<T>, rope<T>,
+          dot<T>, fill<T>, store_k<T>,  store_v<T>, convolve<T>,   matmul,   attend};
 }
 
 [[maybe_unused]] void attend_fp32(const AttentionTile& t) {

@@ -1,5 +1,7 @@
 #include "compute/layer.hpp"
 
+#include "compute/mixer_scan.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -52,6 +54,24 @@ Buffer random_norm(const Runtime& runtime, std::int64_t n, std::uint64_t layer_s
   return weight;
 }
 
+void set_rope(Workspace& workspace, std::int64_t context, std::int64_t tokens, int threads) {
+  constexpr double base = 500000.0; // the angles do not change the work
+  for (auto& [dim_, table_] : workspace.rope) {
+    const std::int64_t dim = dim_, half = dim / 2;
+    std::vector<float>& table = table_;
+    table.resize(static_cast<std::size_t>(tokens * dim));
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (std::int64_t t = 0; t < tokens; ++t)
+      for (std::int64_t i = 0; i < half; ++i) {
+        const double angle = static_cast<double>(context + t) *
+                             std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
+        float* row = table.data() + t * dim;
+        row[i] = static_cast<float>(std::cos(angle));
+        row[half + i] = static_cast<float>(std::sin(angle));
+      }
+  }
+}
+
 void norm_rows(const Runtime& runtime, const Buffer& x, const Buffer& weight, Buffer& out,
                std::int64_t rows, std::int64_t n) {
   const std::int64_t row_bytes = n * runtime.element_bytes();
@@ -63,8 +83,10 @@ void norm_rows(const Runtime& runtime, const Buffer& x, const Buffer& weight, Bu
 
 Layer::Layer(const Runtime& runtime, const model::LayerKind& kind, const LayerOptions& options)
     : m_runtime(runtime), m_hidden(options.hidden) {
-  if (kind.attention.kind != model::AttentionKind::none) {
-    m_mixer = make_attention_mixer(runtime, kind, options);
+  const bool recurrent = kind.state.kind != model::StateKind::none;
+  if (recurrent || kind.attention.kind != model::AttentionKind::none) {
+    m_mixer = recurrent ? make_scan_mixer(runtime, kind, options)
+                        : make_attention_mixer(runtime, kind, options);
     m_mixer_norm = random_norm(runtime, m_hidden, options.seed, "mixer_norm");
   }
   if (kind.mlp.kind != model::MlpKind::none) {

@@ -7,6 +7,7 @@
 #include "model/architecture.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,11 +34,12 @@ struct Workspace {
   Buffer activated;    ///< MLP: activation(gate) * up
   Buffer extra;        ///< MoE and MLA: gathered rows, latents
   std::unique_ptr<AttentionScratch> scratch;
-  std::vector<float> rope; ///< per token: cosines, then sines, of the pass in hand
-  std::int64_t rope_dim = 0;
+  /// Of the pass in hand, by number of rotated elements: per token, cosines, then sines.
+  std::map<std::int64_t, std::vector<float>> rope;
 };
 
-/// Elements per token that a layer needs of each workspace buffer.
+/// Elements per token that a layer needs of each workspace buffer. rope_dim: of one kind; cover()
+/// keeps the largest, which bounds the memory of each table.
 struct WorkspaceNeeds {
   std::int64_t projected = 0, mixed = 0, intermediate = 0, activated = 0, extra = 0;
   std::int64_t qk_dim = 0, v_dim = 0, rope_dim = 0;
@@ -93,6 +95,9 @@ std::unique_ptr<PackedMatrix> random_matrix(const Runtime& runtime, std::int64_t
 Buffer random_norm(const Runtime& runtime, std::int64_t n, std::uint64_t layer_seed,
                    std::string_view name);
 
+/// Fills the tables of `workspace.rope` for positions [context, context + tokens).
+void set_rope(Workspace& workspace, std::int64_t context, std::int64_t tokens, int threads);
+
 /// rms_norm of every row of x [rows][n] into out.
 void norm_rows(const Runtime& runtime, const Buffer& x, const Buffer& weight, Buffer& out,
                std::int64_t rows, std::int64_t n);
@@ -125,7 +130,14 @@ private:
   double m_last_pairs = 0;
 };
 
-WorkspaceNeeds workspace_needs(const model::LayerKind& kind, std::int64_t hidden);
+/// What a KvCache of one layer holds; kv_heads == 0 when the kind does not attend. `kv_heads`: how
+/// many heads get storage of their own (MLA: always one group of heads).
+struct CacheShape {
+  std::int64_t kv_heads = 0, stored_heads = 0, qk_dim = 0, v_dim = 0, latent_width = 0;
+};
+CacheShape cache_shape(const model::LayerKind& kind, std::int64_t kv_heads);
+
+WorkspaceNeeds workspace_needs(const model::LayerKind& kind, std::int64_t hidden, Element element);
 
 /// Empty when this back end can run the kind, else why not.
 std::string unsupported_reason(const model::LayerKind& kind);
@@ -137,6 +149,9 @@ std::vector<std::string> approximations(const model::LayerKind& kind);
 double dense_flop_per_token(const model::LayerKind& kind, std::int64_t hidden);
 double weight_elements(const model::LayerKind& kind, std::int64_t hidden,
                        std::int64_t stored_experts);
+
+/// MLA: flop of expanding one cached token's keys and values; else 0.
+double expansion_flop(const model::AttentionSpec& spec);
 
 std::unique_ptr<Mixer> make_attention_mixer(const Runtime&, const model::LayerKind&,
                                             const LayerOptions&);

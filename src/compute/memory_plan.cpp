@@ -23,7 +23,7 @@ public:
     for (const model::LayerKind& kind : architecture.kinds) {
       KindPlan p;
       const AttentionShape shape = attention_shape(kind.attention);
-      p.kv_heads = shape.kv_heads;
+      p.kv_heads = kind.attention.kind == model::AttentionKind::mla ? 1 : shape.kv_heads;
       p.kv_caches = shape.heads > 0 ? std::min<std::int64_t>(2, kind.count) : 0;
       p.stored_experts = kind.mlp.experts;
       m_plan.kinds.push_back(p);
@@ -48,18 +48,21 @@ private:
   }
 
   [[nodiscard]] double kv_bytes(std::size_t i) const {
-    const AttentionShape shape = attention_shape(m_architecture.kinds[i].attention);
-    if (shape.heads == 0) return 0;
+    const model::LayerKind& kind = m_architecture.kinds[i];
+    const CacheShape cache = cache_shape(kind, m_plan.kinds[i].kv_heads);
+    if (cache.kv_heads == 0) return 0;
     const std::int64_t tokens =
-        held_context_limit(shape, m_request.max_context_tokens) + m_request.chunk_tokens;
-    return static_cast<double>(KvCache::bytes(m_request.element, m_plan.kinds[i].kv_heads,
-                                              shape.qk_dim, shape.v_dim, tokens));
+        held_context_limit(attention_shape(kind.attention), m_request.max_context_tokens) +
+        m_request.chunk_tokens;
+    return static_cast<double>(KvCache::bytes(m_request.element, cache.stored_heads, cache.qk_dim,
+                                              cache.v_dim, tokens)) +
+           m_bytes * static_cast<double>(cache.latent_width) * static_cast<double>(tokens);
   }
 
   [[nodiscard]] double activation_bytes() const {
     WorkspaceNeeds needs;
     for (const model::LayerKind& kind : m_architecture.kinds)
-      needs.cover(workspace_needs(kind, m_architecture.hidden));
+      needs.cover(workspace_needs(kind, m_architecture.hidden, m_request.element));
     const double per_token =
         static_cast<double>(2 * m_architecture.hidden + needs.projected + needs.mixed +
                             needs.intermediate + needs.activated + needs.extra);
@@ -74,9 +77,10 @@ private:
     double largest = 0;
     for (const model::LayerKind& kind : m_architecture.kinds) {
       const auto h = static_cast<double>(m_architecture.hidden);
-      largest = std::max({largest, h * static_cast<double>(2 * kind.mlp.intermediate),
-                          h * static_cast<double>(kind.mlp.shared_intermediate * 2),
-                          h * static_cast<double>(workspace_needs(kind, 0).projected)});
+      largest = std::max(
+          {largest, h * static_cast<double>(2 * kind.mlp.intermediate),
+           h * static_cast<double>(kind.mlp.shared_intermediate * 2),
+           h * static_cast<double>(workspace_needs(kind, 0, m_request.element).projected)});
     }
     return m_bytes * largest;
   }

@@ -1,4 +1,5 @@
 #include "compute/layer.hpp"
+#include "compute/mixer_latent.hpp"
 
 #include <cmath>
 
@@ -26,10 +27,12 @@ public:
     Workspace& w = *pass.workspace;
     m_runtime.gemm->run(*m_qkv, {w.normed.data(), pass.tokens, w.projected.data()});
     const std::int64_t context = held_context(m_shape, pass.context);
+    const float* angles = m_spec.rope ? w.rope.at(m_spec.qk_head_dim).data() : nullptr;
 #pragma omp parallel for schedule(static) num_threads(m_runtime.threads)
     for (std::int64_t t = 0; t < pass.tokens; ++t) {
       std::byte* row = w.projected.data() + t * m_projected * m_runtime.element_bytes();
-      rotate_and_store(row, w.rope.data() + t * w.rope_dim, w.rope_dim, context + t, *cache);
+      rotate_and_store(row, angles ? angles + t * m_spec.qk_head_dim : nullptr, context + t,
+                       *cache);
     }
   }
 
@@ -59,8 +62,8 @@ public:
   }
 
 private:
-  void rotate_and_store(std::byte* row, const float* angles, std::int64_t rope_dim,
-                        std::int64_t token, KvCache& cache) const {
+  void rotate_and_store(std::byte* row, const float* angles, std::int64_t token,
+                        KvCache& cache) const {
     const Kernels& kernels = *m_runtime.kernels;
     const std::int64_t bytes = m_runtime.element_bytes();
     const std::int64_t qk = m_spec.qk_head_dim, v = m_spec.v_head_dim;
@@ -68,7 +71,7 @@ private:
       std::byte* x = row + head * qk * bytes;
       const Buffer& norm = head < m_spec.heads ? m_q_norm : m_k_norm;
       if (m_spec.qk_norm) kernels.rms_norm(x, norm.data(), x, qk, norm_epsilon);
-      if (m_spec.rope) kernels.rope(x, angles, rope_dim);
+      if (angles != nullptr) kernels.rope(x, angles, qk);
     }
     const std::byte* k = row + m_spec.heads * qk * bytes;
     const std::byte* values = k + m_spec.kv_heads * qk * bytes;
@@ -90,7 +93,7 @@ AttentionShape attention_shape(const model::AttentionSpec& spec) {
   AttentionShape shape;
   if (spec.kind == model::AttentionKind::none) return shape;
   shape.heads = spec.heads;
-  shape.kv_heads = spec.kv_heads;
+  shape.kv_heads = spec.kind == model::AttentionKind::mla ? spec.heads : spec.kv_heads;
   shape.qk_dim = spec.qk_head_dim;
   shape.v_dim = spec.v_head_dim;
   shape.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec.qk_head_dim)));
@@ -103,6 +106,8 @@ AttentionShape attention_shape(const model::AttentionSpec& spec) {
 
 std::unique_ptr<Mixer> make_attention_mixer(const Runtime& runtime, const model::LayerKind& kind,
                                             const LayerOptions& options) {
+  if (kind.attention.kind == model::AttentionKind::mla)
+    return make_latent_mixer(runtime, kind, options);
   return std::make_unique<AttentionMixer>(runtime, kind, options);
 }
 

@@ -1,44 +1,36 @@
-#include "compute/layer.hpp"
+#include "compute/mixture.hpp"
 
 namespace breakeven::compute {
-namespace {
 
-/// down(activation(gate(x)) * up(x)), or down(activation(up(x))) when not gated.
-class DenseMlp : public Mlp {
-public:
-  DenseMlp(const Runtime& runtime, const model::MlpSpec& spec, const LayerOptions& options)
-      : m_runtime(runtime), m_gated(spec.kind == model::MlpKind::gated), m_width(spec.intermediate),
-        m_activation(row_activation(spec.activation)),
-        m_in(random_matrix(runtime, options.hidden, m_width * (m_gated ? 2 : 1), spec.bias,
-                           options.seed, m_gated ? "gate_up" : "up")),
-        m_out(random_matrix(runtime, m_width, options.hidden, spec.bias, options.seed, "down")) {}
+DenseMlp::DenseMlp(const Runtime& runtime, const model::MlpSpec& spec, bool gated,
+                   std::int64_t width, const LayerOptions& options, const std::string& prefix)
+    : m_runtime(runtime), m_gated(gated), m_width(width),
+      m_activation(row_activation(spec.activation)),
+      m_in(random_matrix(runtime, options.hidden, width * (gated ? 2 : 1), spec.bias, options.seed,
+                         prefix + (gated ? "gate_up" : "up"))),
+      m_out(random_matrix(runtime, width, options.hidden, spec.bias, options.seed,
+                          prefix + "down")) {}
 
-  void run(const Pass& pass) override {
-    Workspace& w = *pass.workspace;
-    m_runtime.gemm->run(*m_in, {w.normed.data(), pass.tokens, w.intermediate.data()});
-    const std::int64_t out_bytes = m_width * m_runtime.element_bytes();
-    const std::int64_t in_bytes = out_bytes * (m_gated ? 2 : 1);
+void DenseMlp::run(const Pass& pass) {
+  Workspace& w = *pass.workspace;
+  apply(w, w.normed.data(), pass.tokens, w.hidden.data(), true);
+}
+
+void DenseMlp::apply(Workspace& w, const void* x, std::int64_t rows, void* out, bool accumulate) {
+  m_runtime.gemm->run(*m_in, {x, rows, w.intermediate.data()});
+  const std::int64_t out_bytes = m_width * m_runtime.element_bytes();
+  const std::int64_t in_bytes = out_bytes * (m_gated ? 2 : 1);
 #pragma omp parallel for schedule(static) num_threads(m_runtime.threads)
-    for (std::int64_t t = 0; t < pass.tokens; ++t) {
-      const std::byte* in = w.intermediate.data() + t * in_bytes;
-      std::byte* out = w.activated.data() + t * out_bytes;
-      if (m_gated)
-        m_runtime.kernels->gated(in, in + out_bytes, out, m_width, m_activation);
-      else
-        m_runtime.kernels->activate(in, out, m_width, m_activation);
-    }
-    m_runtime.gemm->run(*m_out, {w.activated.data(), pass.tokens, w.hidden.data(), true});
+  for (std::int64_t t = 0; t < rows; ++t) {
+    const std::byte* in = w.intermediate.data() + t * in_bytes;
+    std::byte* act = w.activated.data() + t * out_bytes;
+    if (m_gated)
+      m_runtime.kernels->gated(in, in + out_bytes, act, m_width, m_activation);
+    else
+      m_runtime.kernels->activate(in, act, m_width, m_activation);
   }
-
-private:
-  Runtime m_runtime;
-  bool m_gated;
-  std::int64_t m_width;
-  RowActivation m_activation;
-  std::unique_ptr<PackedMatrix> m_in, m_out;
-};
-
-} // namespace
+  m_runtime.gemm->run(*m_out, {w.activated.data(), rows, out, accumulate});
+}
 
 RowActivation row_activation(model::Activation activation) {
   switch (activation) {
@@ -55,7 +47,9 @@ RowActivation row_activation(model::Activation activation) {
 
 std::unique_ptr<Mlp> make_mlp(const Runtime& runtime, const model::LayerKind& kind,
                               const LayerOptions& options) {
-  return std::make_unique<DenseMlp>(runtime, kind.mlp, options);
+  if (kind.mlp.kind == model::MlpKind::moe) return make_mixture(runtime, kind, options);
+  const bool gated = kind.mlp.kind == model::MlpKind::gated;
+  return std::make_unique<DenseMlp>(runtime, kind.mlp, gated, kind.mlp.intermediate, options, "");
 }
 
 } // namespace breakeven::compute

@@ -9,6 +9,9 @@ namespace breakeven::fit {
 namespace {
 
 constexpr std::size_t enough_samples = 6;      // for a 95 % interval by order statistics
+// A factor of e per standard deviation: noisier than that is hopeless anyway, and exp() of what a
+// stalled machine can produce would overflow.
+constexpr double largest_deviation = 1;
 constexpr double median_inefficiency = 1.2533; // sqrt(pi / 2): standard error against the mean's
 
 /// Standard deviation of the median by the interval [lo, hi] that the measurement states. The
@@ -54,7 +57,7 @@ double Resampler::relative_deviation(const profile::Measurement& m) const {
 
 double Resampler::operator()(const profile::Measurement& m, measure::Random& random) const {
   if (m.samples_s.size() >= enough_samples) return measure::resampled_median(m.samples_s, random);
-  const double deviation = relative_deviation(m);
+  const double deviation = std::min(relative_deviation(m), largest_deviation);
   if (deviation <= 0) return m.median_s;
   // As a power, so that a time stays positive however wide the interval.
   return m.median_s * std::exp(deviation * draw_normal(random));

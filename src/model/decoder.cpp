@@ -15,11 +15,12 @@ void read_heads(Decoder& d, const Config& config, Draft& draft, const Defaults& 
   if (d.heads % d.kv_heads != 0)
     config.refuse(std::to_string(d.heads) + " attention heads are not a multiple of " +
                   std::to_string(d.kv_heads) + " KV heads");
-  if (!config.has("head_dim") && defaults.head_dim == 0 && d.hidden % d.heads != 0)
+  if (!config.has("head_dim|attention_head_dim") && defaults.head_dim == 0 &&
+      d.hidden % d.heads != 0)
     config.refuse("the hidden size " + std::to_string(d.hidden) + " is not a multiple of " +
                   std::to_string(d.heads) + " attention heads, and head_dim is not given");
-  d.head_dim =
-      config.count("head_dim", defaults.head_dim != 0 ? defaults.head_dim : d.hidden / d.heads);
+  d.head_dim = config.count("head_dim|attention_head_dim",
+                            defaults.head_dim != 0 ? defaults.head_dim : d.hidden / d.heads);
 }
 
 } // namespace

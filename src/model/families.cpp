@@ -13,9 +13,11 @@ struct Row {
 
 // One line per reader. The model_types of a multimodal model and of its text part both belong here.
 constexpr Row rows[] = {
-    {"llama", read_llama, "llama Yi yi aquila cwm"},
+    {"llama", read_llama, "llama Yi yi aquila xverse skywork"},
     {"mistral", read_mistral, "mistral"},
-    {"ministral", read_ministral, "ministral ministral3"},
+    {"ministral", read_ministral, "ministral"},
+    {"ministral3", read_ministral3, "ministral3"},
+    {"cwm", read_cwm, "cwm"},
     {"mixtral", read_mixtral, "mixtral"},
     {"llama4", read_llama4, "llama4 llama4_text"},
     {"arctic", read_arctic, "arctic"},
@@ -36,11 +38,12 @@ constexpr Row rows[] = {
     {"hunyuan", read_hunyuan_dense, "hunyuan_v1_dense"},
     {"hunyuan_moe", read_hunyuan_moe, "hunyuan_v1_moe hunyuan"},
     {"qwen", read_qwen, "qwen"},
-    {"qwen2", read_qwen2,
-     "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_audio qwen2_5_omni_text mimo"},
+    {"qwen2", read_qwen2, "qwen2 qwen2_audio mimo"},
+    {"qwen2", read_qwen2_vl, "qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text"},
     {"qwen3", read_qwen3, "qwen3 qwen3_vl qwen3_vl_text"},
     {"qwen2_moe", read_qwen2_moe, "qwen2_moe"},
-    {"qwen3_moe", read_qwen3_moe, "qwen3_moe qwen3_vl_moe qwen3_vl_moe_text qwen3_omni_moe_text"},
+    {"qwen3_moe", read_qwen3_moe, "qwen3_moe qwen3_omni_moe_text"},
+    {"qwen3_moe", read_qwen3_vl_moe, "qwen3_vl_moe qwen3_vl_moe_text"},
     {"qwen3_next", read_qwen3_next, "qwen3_next"},
     {"qwen3_5", read_qwen3_5, "qwen3_5 qwen3_5_text"},
     {"qwen3_5_moe", read_qwen3_5_moe, "qwen3_5_moe qwen3_5_moe_text"},
@@ -108,7 +111,7 @@ constexpr Row rows[] = {
     {"nemotron_nas", read_nemotron_nas, "nemotron-nas nemotron_nas deci"},
     {"lfm2", read_lfm2, "lfm2 lfm2_moe"},
     {"minimax", read_minimax, "minimax minimax_text_01 minimax_m1"},
-    {"kimi_linear", read_kimi_linear, "kimi_linear"},
+    {"kimi_linear", read_kimi_linear, "kimi_linear kimi_k3 kimi_k3_text"},
     {"bailing_linear", read_bailing_linear, "bailing_moe_linear bailing_moe_v2_5 bailing_hybrid"},
     {"rwkv", refuse_rwkv, "rwkv rwkv5 rwkv6 rwkv7"},
 };

@@ -136,8 +136,9 @@ void LayerBuilder::moe(const MoeShape& shape) {
   routed("expert_down", width, outside, shape);
   if (shape.latent > 0) gemm("latent_up", shape.latent, m_hidden);
   if (shared > 0) {
-    gemm(shape.gated ? "shared_gate_up" : "shared_up", m_hidden, times(factor, shared));
-    gemm("shared_down", shared, m_hidden);
+    gemm(shape.gated ? "shared_gate_up" : "shared_up", m_hidden, times(factor, shared),
+         shape.shared_bias);
+    gemm("shared_down", shared, m_hidden, shape.shared_bias);
     if (shape.shared_gate) gemm("shared_gate", m_hidden, 1);
   }
   name("moe");

@@ -26,6 +26,7 @@ struct MoeShape {
   bool gated = true;
   bool router_bias = false; ///< a bias or score correction: one element an expert
   bool expert_bias = false; ///< biases of the experts' own projections
+  bool shared_bias = false; ///< biases of the always-active experts
   bool shared_gate = false; ///< a hidden -> 1 gate scales the shared expert
   std::int64_t latent = 0;  ///< experts work on a projection of the hidden state; 0 = they do not
 };

@@ -1,6 +1,8 @@
+#include "model/read.hpp"
 #include "model/architecture.hpp"
 #include "model/bundled.hpp"
 #include "model/draft.hpp"
+#include "model/gguf_config.hpp"
 #include "model/json_text.hpp"
 #include "model/text_model.hpp"
 #include "support/error.hpp"
@@ -20,6 +22,7 @@ using nlohmann::json;
 /// A config and where it was found.
 struct Found {
   std::string name, source;
+  std::string where;      ///< as errors name it
   json config, side_file; ///< side_file is null when there is none
 };
 
@@ -38,8 +41,13 @@ std::string name_of(const fs::path& config) {
 
 Found read_file(const fs::path& path) {
   Found found;
-  found.source = path.string();
+  found.source = found.where = path.string();
   found.name = name_of(path);
+  std::error_code failure;
+  if (fs::is_regular_file(path, failure) && is_gguf(path.string())) {
+    found.config = gguf_config(read_gguf(path.string()), path.string());
+    return found;
+  }
   found.config = parse_json(read_text_file(path.string(), max_json_bytes), path.string());
   const fs::path side = side_path(path);
   std::error_code ignored;
@@ -53,7 +61,8 @@ std::optional<Found> read_bundled(const std::string& name) {
     if (known != name) continue;
     Found found;
     found.name = name;
-    found.config = parse_json(text, "bundled model " + name);
+    found.where = "bundled model " + name;
+    found.config = parse_json(text, found.where);
     found.source = found.config.value("_source", "bundled");
     return found;
   }
@@ -150,12 +159,13 @@ void apply(Architecture& model, const ReadOptions& options) {
 
 } // namespace
 
-Architecture read_architecture(const std::string& name_or_path, const ReadOptions& options) {
+namespace {
+
+Architecture read_found(const Found& found, const ReadOptions& options) {
   if (options.tensor_parallel < 1) throw error(error_kind::usage, "--tp must be at least 1");
-  const Found found = locate(name_or_path);
-  const Config whole(found.config, found.source);
+  const Config whole(found.config, found.where);
   std::optional<Config> side;
-  if (!found.side_file.is_null()) side.emplace(found.side_file, found.source + " (side file)");
+  if (!found.side_file.is_null()) side.emplace(found.side_file, found.where + " (side file)");
   const TextModel text = find_text_model(whole);
   const ElementTypes types = read_element_types(text.config, whole, side);
   Architecture base = start(found, types);
@@ -170,6 +180,21 @@ Architecture read_architecture(const std::string& name_or_path, const ReadOption
   }
   apply(model, options);
   return model;
+}
+
+} // namespace
+
+Architecture read_architecture(const std::string& name_or_path, const ReadOptions& options) {
+  return read_found(locate(name_or_path), options);
+}
+
+Architecture read_architecture_text(std::string_view text, const std::string& where,
+                                    const ReadOptions& options) {
+  Found found;
+  found.name = found.source = found.where = where;
+  found.config = text.substr(0, 4) == "GGUF" ? gguf_config(read_gguf_bytes(text, where), where)
+                                             : parse_json(text, where);
+  return read_found(found, options);
 }
 
 std::vector<std::string> bundled_models() {

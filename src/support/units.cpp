@@ -14,8 +14,7 @@ namespace breakeven {
 namespace {
 
 [[noreturn]] void reject(std::string_view text, std::string_view what, std::string_view expected) {
-  throw error(error_kind::usage,
-              fmt::format("{} '{}' is not {}", what, printable(text), expected));
+  throw error(error_kind::usage, fmt::format("{} '{}' is not {}", what, printable(text), expected));
 }
 
 /// Splits "1.5GiB" into 1.5 and "GiB". from_chars, so that no locale changes what a number means.
@@ -63,8 +62,8 @@ std::int64_t parse_bytes(std::string_view text, std::string_view what) {
   constexpr std::string_view expected = "a size such as 65536, 64KiB (1,024) or 4MB (1,000,000)";
   const auto [value, suffix] = number_and_suffix(text, what, expected);
   constexpr std::pair<std::string_view, double> units[] = {
-      {"", 1},        {"B", 1},        {"KiB", 1024.0},  {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-      {"kB", 1e3},    {"KB", 1e3},     {"MB", 1e6},      {"GB", 1e9},        {"TiB", 1099511627776.0},
+      {"", 1},      {"B", 1},    {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
+      {"kB", 1e3},  {"KB", 1e3}, {"MB", 1e6},     {"GB", 1e9},        {"TiB", 1099511627776.0},
       {"TB", 1e12},
   };
   for (const auto& [name, unit] : units)
@@ -83,6 +82,23 @@ double parse_seconds(std::string_view text, std::string_view what) {
   if (suffix == "h") unit = 3600;
   if (unit == 0 || !(value > 0) || !std::isfinite(value * unit)) reject(text, what, expected);
   return value * unit;
+}
+
+double parse_rate(std::string_view text, std::string_view what) {
+  constexpr std::string_view expected =
+      "a rate such as 14GB/s (1e9), 2GiB/s (2^30) or 400Gbit/s, above 0 and with its unit";
+  auto [value, suffix] = number_and_suffix(text, what, expected);
+  while (!suffix.empty() && suffix.front() == ' ')
+    suffix.remove_prefix(1);
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"B/s", 1},           {"kB/s", 1e3},           {"MB/s", 1e6},
+      {"GB/s", 1e9},        {"TB/s", 1e12},          {"KiB/s", 1024.0},
+      {"MiB/s", 1048576.0}, {"GiB/s", 1073741824.0}, {"TiB/s", 1099511627776.0},
+      {"Mbit/s", 1e6 / 8},  {"Gbit/s", 1e9 / 8},     {"Tbit/s", 1e12 / 8},
+  };
+  for (const auto& [name, unit] : units)
+    if (suffix == name && value > 0 && value * unit < 1e18) return value * unit;
+  reject(text, what, expected);
 }
 
 double parse_fraction(std::string_view text, std::string_view what) {
@@ -111,6 +127,11 @@ std::string format_bytes(double bytes) {
   return scaled(bytes, 1024, names, 6);
 }
 
+std::string format_bytes_si(double bytes) {
+  static constexpr const char* names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  return scaled(bytes, 1000, names, 7);
+}
+
 std::string format_seconds(double seconds) {
   const double magnitude = std::fabs(seconds);
   if (magnitude >= 120) return fmt::format("{:.1f} min", seconds / 60);
@@ -122,7 +143,8 @@ std::string format_seconds(double seconds) {
 std::string format_tokens(std::int64_t tokens) {
   std::string digits = std::to_string(tokens);
   const std::size_t first = tokens < 0 ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3; at -= 3) digits.insert(at - 3, 1, ',');
+  for (std::size_t at = digits.size(); at > first + 3; at -= 3)
+    digits.insert(at - 3, 1, ',');
   return digits;
 }
 

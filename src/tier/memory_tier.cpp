@@ -100,7 +100,7 @@ private:
     if (found == nodes.end()) {
       std::string ids;
       for (const NumaNode& node : nodes)
-        ids += " " + std::to_string(node.id);
+        ids += fmt::format(" {}", node.id);
       throw error(error_kind::environment,
                   fmt::format("tier '{}': this machine has no NUMA node {} with memory; it has:{}",
                               m_spec.text, *m_node, ids));

@@ -26,10 +26,10 @@ TierSpec parse_tier_spec(const std::string& text);
 
 /// How the KV cache of a prefix lies in the device and in the store.
 struct KvLayout {
-  std::string name;                 ///< "block over all layers", "per layer, K and V apart", ...
-  std::int64_t bytes_per_token = 0; ///< all layers together, as loaded
-  std::int64_t chunk_tokens = 256;  ///< tokens stored and fetched as one object
-  std::int64_t block_tokens = 16;   ///< tokens per device block
+  std::string name;                  ///< "block over all layers", "per layer, K and V apart", ...
+  std::int64_t bytes_per_token = 0;  ///< all layers together, as loaded
+  std::int64_t chunk_tokens = 256;   ///< tokens stored and fetched as one object
+  std::int64_t block_tokens = 16;    ///< tokens per device block
   std::int64_t pieces_per_chunk = 1; ///< contiguous device-side runs that one chunk scatters into
 };
 
@@ -45,8 +45,9 @@ struct LoadShape {
 
 struct TierOptions {
   KvLayout layout;
-  std::uint64_t max_load_bytes = 0; ///< largest `LoadShape::bytes * in_flight` that will be asked for
-  int threads = 0;                  ///< 0 = as many as affinity and cgroup quota allow
+  std::uint64_t max_load_bytes =
+      0;           ///< largest `LoadShape::bytes * in_flight` that will be asked for
+  int threads = 0; ///< 0 = as many as affinity and cgroup quota allow
   std::uint64_t seed = 1;
 };
 
@@ -60,8 +61,9 @@ public:
   /// Also measures the store side. Throws error::environment (no space, not writable, ...).
   void prepare();
 
-  /// A load from this tier into the device's KV buffer, from the call until the last byte is usable.
-  /// Every run reads bytes that no cache holds ("cold"), and is checksummed outside the timed region.
+  /// A load from this tier into the device's KV buffer, from the call until the last byte is
+  /// usable. Every run reads bytes that no cache holds ("cold"), and is checksummed outside the
+  /// timed region.
   std::unique_ptr<measure::Workload> load(const LoadShape& shape);
 
   /// The same for the best this tier can do (one large file, deep queue, registered buffers), to
@@ -117,11 +119,11 @@ private:
 };
 
 struct TierKind {
-  std::string summary;                               ///< one line for --list
-  std::string target;                                ///< "DIR[,DIR2...]"; "" = takes none
+  std::string summary;                                   ///< one line for --list
+  std::string target;                                    ///< "DIR[,DIR2...]"; "" = takes none
   std::vector<std::pair<std::string, std::string>> keys; ///< key -> what it means
-  std::function<std::string()> unavailable_reason;   ///< empty when usable here
-  std::function<void(const TierSpec&)> check;        ///< values of keys; throws error::usage
+  std::function<std::string()> unavailable_reason;       ///< empty when usable here
+  std::function<void(const TierSpec&)> check;            ///< values of keys; throws error::usage
   /// Scratch bytes and host memory that prepare() will take, for --dry-run and free-space checks.
   std::function<std::uint64_t(const TierSpec&, const TierOptions&)> scratch_bytes;
   std::function<std::unique_ptr<Tier>(const TierSpec&, const TierOptions&, compute::DeviceBuffer&)>

@@ -1,3 +1,4 @@
+#include "tier/file_tier.hpp"
 #include "tier/memory_tier.hpp"
 #include "tier/tier.hpp"
 
@@ -8,6 +9,7 @@ const registry<TierKind>& tier_kinds() {
   static const registry<TierKind> kinds = [] {
     registry<TierKind> rows("tier");
     rows.add("memory", memory_tier_kind());
+    rows.add("file", file_tier_kind());
     return rows;
   }();
   return kinds;

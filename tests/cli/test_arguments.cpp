@@ -52,7 +52,7 @@ TEST_CASE("help and version go to stdout") {
   CHECK_THAT(box.run("breakeven calibrate --help").out, Contains("--max-prefix"));
 }
 
-TEST_CASE("--list says what is here, and why not") {
+TEST_CASE("calibrate --list says what is here, and why not") {
   const Sandbox box;
   const Result list = box.run("breakeven calibrate --list");
   CHECK(list.exit_code == 0);

@@ -14,7 +14,7 @@ namespace {
 
 /// A model that is calibrated in seconds, to 2,048 tokens.
 const std::string tiny = "breakeven calibrate --model '" BREAKEVEN_TEST_DATA
-                         "/models/tiny.json' --max-prefix 2k --chunk-tokens 512 --budget 6s ";
+                         "/models/tiny.json' --max-prefix 2k --chunk-tokens 512 --budget 9s ";
 
 bool overlap(const profile::BreakEven& a, const profile::BreakEven& b, std::int64_t longest) {
   const auto hi = [&](const profile::BreakEven& x) {
@@ -23,19 +23,31 @@ bool overlap(const profile::BreakEven& a, const profile::BreakEven& b, std::int6
   return a.lo_tokens <= hi(b) && b.lo_tokens <= hi(a);
 }
 
+/// 0, or 5 when the machine was too busy for any tier to be judged: then every tier says why.
+void check_honest(const Result& result, const profile::BreakEvenFile& file) {
+  INFO(result.err);
+  CHECK((result.exit_code == 0 || result.exit_code == 5));
+  for (const profile::Tier& tier : file.tiers)
+    CHECK(tier.load.has_value() == tier.reason.empty());
+  if (result.exit_code == 5)
+    WARN("this machine is too busy to calibrate: " << file.tiers[0].reason);
+}
+
 } // namespace
 
 TEST_CASE("calibrate writes a file that every reader accepts, twice with answers that agree") {
   const Sandbox box;
   const Result first = box.run(tiny + "-o a.json --tier memory --tier file:.");
-  INFO(first.err);
-  REQUIRE(first.exit_code == 0);
-  CHECK_THAT(first.out, Contains("loading wins from") && Contains("a.json"));
-  REQUIRE(box.run(tiny + "-o b.json --tier memory --tier file:. --quiet").exit_code == 0);
+  const Result second = box.run(tiny + "-o b.json --tier memory --tier file:. --quiet");
   const profile::BreakEvenFile a = profile::read_file(box.path() / "a.json");
   const profile::BreakEvenFile b = profile::read_file(box.path() / "b.json");
+  check_honest(first, a);
+  check_honest(second, b);
+  CHECK_THAT(first.out, Contains("loading wins from") && Contains("a.json"));
+  CHECK(second.out.empty());
   REQUIRE(a.tiers.size() == 2);
   for (std::size_t i = 0; i < a.tiers.size(); ++i) {
+    if (!a.tiers[i].load || !b.tiers[i].load) continue;
     INFO(a.tiers[i].name << ": " << a.tiers[i].break_even.tokens << " and "
                          << b.tiers[i].break_even.tokens);
     CHECK(overlap(a.tiers[i].break_even, b.tiers[i].break_even, 2048));
@@ -91,10 +103,10 @@ TEST_CASE("a memory file system is never reported as a disk") {
   CHECK_FALSE(file.tiers.at(0).reason.empty());
 }
 
-TEST_CASE("--json prints one document and nothing else on stdout") {
+TEST_CASE("calibrate --json prints one document and nothing else on stdout") {
   const Sandbox box;
   const Result result = box.run(tiny + "--tier memory --json");
-  REQUIRE(result.exit_code == 0);
+  CHECK((result.exit_code == 0 || result.exit_code == 5));
   CHECK(nlohmann::json::parse(result.out)["tiers"][0]["name"] == "memory");
   CHECK(box.entries() == 1);
 }

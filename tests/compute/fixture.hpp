@@ -47,7 +47,8 @@ inline std::unique_ptr<compute::Workspace> workspace(const compute::Runtime& run
                                                      std::int64_t hidden, std::int64_t tokens,
                                                      std::int64_t context) {
   auto w = std::make_unique<compute::Workspace>();
-  const compute::WorkspaceNeeds needs = compute::workspace_needs(kind, hidden);
+  const compute::WorkspaceNeeds needs =
+      compute::workspace_needs(kind, hidden, runtime.kernels->element);
   const auto make = [&](std::int64_t per_token) {
     compute::Buffer b(static_cast<std::uint64_t>(per_token * tokens * runtime.element_bytes()));
     poison(b);
@@ -63,14 +64,8 @@ inline std::unique_ptr<compute::Workspace> workspace(const compute::Runtime& run
   w->extra = make(needs.extra);
   w->scratch = std::make_unique<compute::AttentionScratch>(runtime.kernels->element, needs.qk_dim,
                                                            needs.v_dim, runtime.threads);
-  w->rope_dim = needs.rope_dim;
-  for (std::int64_t t = 0; t < tokens; ++t)
-    for (std::int64_t i = 0; i < needs.rope_dim; ++i) {
-      const std::int64_t half = needs.rope_dim / 2, j = i % half;
-      const double angle = static_cast<double>(context + t) *
-                           std::pow(500000.0, -static_cast<double>(j) / static_cast<double>(half));
-      w->rope.push_back(static_cast<float>(i < half ? std::cos(angle) : std::sin(angle)));
-    }
+  if (needs.rope_dim > 0) w->rope[needs.rope_dim];
+  compute::set_rope(*w, context, tokens, 1);
   return w;
 }
 

@@ -1,5 +1,7 @@
 #include "support/catch.hpp"
 
+#include <cmath>
+
 #include "synthetic.hpp"
 
 #include "support/error.hpp"
@@ -134,4 +136,14 @@ TEST_CASE("few samples take the spread of their neighbours") {
   for (int i = 0; i < 300; ++i)
     drawn.push_back(fit::PrefillCurve(p, engine.chunk_tokens, random).step_s(0, 2048));
   CHECK(measure::relative_noise(drawn) > 0.03);
+}
+
+TEST_CASE("times of a machine that stalled for seconds still resample to numbers") {
+  profile::Prefill prefill;
+  prefill.dense.new_tokens = {1, 64};
+  prefill.dense.seconds = {{1e-5, 1e-6, 5, 3, "time_cap", {1e-6, 1e-5, 5}},
+                           {1e-3, 1e-3, 90, 3, "time_cap", {1e-3, 1e-3, 90}}};
+  measure::Random random(1);
+  for (int i = 0; i < 1000; ++i)
+    CHECK(std::isfinite(fit::PrefillCurve(prefill, 64, random).prefill_s(0, 640)));
 }

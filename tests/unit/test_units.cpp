@@ -32,6 +32,16 @@ TEST_CASE("bytes and seconds know their units") {
   CHECK(parse_seconds("2m", "x") == Approx(120));
 }
 
+TEST_CASE("rates say their unit") {
+  CHECK(parse_rate("14GB/s", "x") == Approx(14e9));
+  CHECK(parse_rate("1.5 GiB/s", "x") == Approx(1.5 * 1073741824.0));
+  CHECK(parse_rate("400Gbit/s", "x") == Approx(50e9));
+  for (const char* bad : {"14", "14GB", "14GBps", "0GB/s", "-1GB/s", "GB/s", "infGB/s", "1e300TB/s"})
+    CHECK_THROWS_WITH(parse_rate(bad, "--tier"), Catch::Matchers::Contains("--tier"));
+  CHECK(format_bytes_si(122.88e12) == "123 TB");
+  CHECK(format_bytes_si(999.96e6) == "1.00 GB");
+}
+
 TEST_CASE("formatting keeps three digits and the right unit") {
   CHECK(format_rate(12.34e9) == "12.3 GB/s");
   CHECK(format_bytes(1073741824) == "1.00 GiB");

@@ -54,7 +54,7 @@ void read_deepseek(const Config& config, Draft& draft) {
 void read_deepseek_v2(const Config& config, Draft& draft) {
   const Defaults defaults{.vocabulary = 102400, .experts = 64, .moe_intermediate = 1407};
   Decoder d = read_mla_decoder(config, draft, defaults, {1536, 512, 128, 64, 128});
-  if (config.has("n_routed_experts")) {
+  if (config.has("n_routed_experts") || !config.contains("n_routed_experts")) {
     read_experts(d, config, draft, defaults);
     read_shared(d, config, 2);
     d.moe.router_bias = config.text("topk_method", "greedy") == "noaux_tc";

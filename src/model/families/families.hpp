@@ -7,12 +7,13 @@ namespace breakeven::model {
 // One reader per group of architectures; families.cpp says which model_type goes to which.
 using Reader = void(const Config& config, Draft& draft);
 
-Reader read_llama, read_mistral, read_ministral, read_mixtral, read_llama4, read_arctic;
+Reader read_llama, read_mistral, read_ministral, read_ministral3, read_cwm, read_mixtral,
+    read_llama4, read_arctic;
 Reader read_internlm, read_internlm2, read_internlm3, read_baichuan, read_minicpm, read_smollm3,
     read_seed_oss, read_exaone, read_exaone4, read_arcee, read_apertus, read_ernie,
     read_hunyuan_dense;
-Reader read_qwen, read_qwen2, read_qwen3, read_qwen2_moe, read_qwen3_moe, read_qwen3_next,
-    read_qwen3_5, read_qwen3_5_moe, read_olmo_hybrid;
+Reader read_qwen, read_qwen2, read_qwen2_vl, read_qwen3_vl_moe, read_qwen3, read_qwen2_moe,
+    read_qwen3_moe, read_qwen3_next, read_qwen3_5, read_qwen3_5_moe, read_olmo_hybrid;
 Reader read_gemma, read_gemma2, read_gemma3, read_gemma3n, read_gemma4;
 Reader read_gpt2, read_gpt_bigcode, read_gptj, read_gpt_neo, read_gpt_neox, read_opt, read_bloom,
     read_mpt, read_falcon, read_starcoder2, read_stablelm, read_nemotron;

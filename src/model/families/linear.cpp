@@ -107,12 +107,21 @@ void read_kimi_linear(const Config& config, Draft& draft) {
 }
 
 void read_bailing_linear(const Config& config, Draft& draft) {
-  const Defaults defaults{.layers = 32,
-                          .vocabulary = 157184,
-                          .experts = 256,
-                          .experts_per_token = 8,
-                          .moe_intermediate = 512};
-  const bool latent = config.has("kv_lora_rank"); // Ling 2.5 and later: KDA + latent attention
+  Defaults defaults{.layers = 32,
+                    .vocabulary = 157184,
+                    .experts = 256,
+                    .experts_per_token = 8,
+                    .moe_intermediate = 512};
+  // Ling 2.5 and later: KDA + latent attention.
+  const bool latent =
+      config.has("kv_lora_rank") || config.text("model_type", "") == "bailing_hybrid";
+  if (latent) {
+    defaults.hidden = 2560;
+    defaults.layers = 42;
+    defaults.intermediate = 6144;
+    defaults.experts = 512;
+    defaults.moe_intermediate = 768;
+  }
   Decoder d = latent ? read_mla_decoder(config, draft, defaults, {0, 512, 128, 64, 128})
                      : read_decoder(config, draft, defaults);
   if (!latent && config.flag("use_qk_norm", false)) add_head_norms(d);
@@ -120,13 +129,11 @@ void read_bailing_linear(const Config& config, Draft& draft) {
   d.moe.shared_intermediate =
       times(config.size("num_shared_experts|n_shared_experts", 1), d.moe.intermediate);
   d.moe.router_bias = config.flag("moe_router_enable_expert_bias", true);
-  set_sparse_after(d, config, 1);
-  if (!config.has("layer_group_size|layer_types"))
-    config.refuse_missing("layer_group_size|layer_types");
+  set_sparse_after(d, config, latent ? 2 : 0);
   std::vector<std::string> types;
   if (config.has("layer_types")) types = layer_list(config, "layer_types", d.layers);
-  const std::int64_t group = config.count("layer_group_size", 1);
-  const std::int64_t head_dim = config.count("head_dim", d.hidden / d.heads);
+  const std::int64_t group = types.empty() ? draft.core("layer_group_size|layer_types", 6) : 1;
+  const std::int64_t head_dim = config.count("head_dim", latent ? 128 : d.hidden / d.heads);
   DeltaShape shape = kda_shape(draft);
   shape.value_heads = d.heads;
   shape.value_dim = shape.key_dim = head_dim;

@@ -33,10 +33,33 @@ void read_mistral(const Config& config, Draft& draft) {
 }
 
 void read_ministral(const Config& config, Draft& draft) {
-  // Ministral 8B names its windowed layers; Ministral 3 and Mistral Small have none.
   Decoder d = read_decoder(config, draft, {.kv_heads = 8, .intermediate = 14336});
+  const std::int64_t window = mistral_window(config, draft);
+  set_windows(d, config, draft, window, [&](std::int64_t) { return window > 0; });
+  build(d, draft);
+}
+
+void read_ministral3(const Config& config, Draft& draft) {
+  Decoder d = read_decoder(
+      config, draft,
+      {.layers = 34, .kv_heads = 8, .intermediate = 14336, .vocabulary = 131072, .head_dim = 128});
   const std::int64_t window = config.size("sliding_window", 0);
   set_windows(d, config, draft, window, [&](std::int64_t) { return window > 0; });
+  build(d, draft);
+}
+
+void read_cwm(const Config& config, Draft& draft) {
+  Decoder d = read_decoder(config, draft,
+                           {.hidden = 6144,
+                            .layers = 64,
+                            .heads = 48,
+                            .kv_heads = 8,
+                            .intermediate = 21504,
+                            .vocabulary = 128256,
+                            .head_dim = 128});
+  d.mlp_bias = config.flag("mlp_bias", false);
+  set_windows(d, config, draft, config.count("sliding_window", 8192),
+              [](std::int64_t i) { return i % 4 != 0; });
   build(d, draft);
 }
 

@@ -17,7 +17,10 @@ MambaShape mamba2_shape(const Config& config, const Draft& draft, std::int64_t h
                         const Mamba2Defaults& defaults) {
   MambaShape shape;
   shape.heads = config.count("mamba_n_heads", defaults.heads);
-  shape.inner = config.count("mamba_d_ssm", times(config.count("mamba_expand", 2), hidden));
+  // A null mamba_d_ssm (Falcon-H1) means that the width follows from mamba_expand.
+  const std::int64_t expanded = times(config.count("mamba_expand", 2), hidden);
+  const bool absent = defaults.inner > 0 && !config.contains("mamba_d_ssm");
+  shape.inner = absent ? defaults.inner : config.count("mamba_d_ssm", expanded);
   const std::int64_t head_dim = count_or_auto(config, "mamba_d_head", shape.inner / shape.heads);
   if (times(head_dim, shape.heads) != shape.inner)
     config.refuse("mamba_n_heads x mamba_d_head is " + std::to_string(head_dim * shape.heads) +
@@ -47,13 +50,13 @@ MambaShape mamba1_shape(const Config& config, const Draft& draft, std::int64_t h
 
 namespace {
 
-Decoder read_attentionless(const Config& config, Draft& draft, bool tied) {
+Decoder read_attentionless(const Config& config, Draft& draft, const Defaults& defaults) {
   Decoder d;
-  d.hidden = draft.core("hidden_size|d_model", 768);
+  d.hidden = draft.core("hidden_size|d_model", defaults.hidden);
   draft.hidden(d.hidden);
-  d.layers = draft.layer_count("num_hidden_layers|n_layer", 32);
-  d.vocabulary = draft.core("vocab_size", 50280);
-  d.tied = draft.tied(tied);
+  d.layers = draft.layer_count("num_hidden_layers|n_layer", defaults.layers);
+  d.vocabulary = draft.core("vocab_size", defaults.vocabulary);
+  d.tied = draft.tied(defaults.tied);
   draft.max_position(config.size("max_position_embeddings", 0));
   return d;
 }
@@ -74,7 +77,8 @@ MambaShape plain_shape(const Config& config, const Draft& draft, const Decoder& 
 } // namespace
 
 void read_mamba(const Config& config, Draft& draft) {
-  const Decoder d = read_attentionless(config, draft, true);
+  const Decoder d =
+      read_attentionless(config, draft, {.hidden = 768, .vocabulary = 50280, .tied = true});
   MambaShape shape = plain_shape(config, draft, d);
   shape.state = config.count("state_size", 16);
   shape.time_step_rank = count_or_auto(config, "time_step_rank", (d.hidden + 15) / 16);
@@ -93,7 +97,7 @@ void read_falcon_mamba(const Config& config, Draft& draft) {
 }
 
 void read_mamba2(const Config& config, Draft& draft) {
-  const Decoder d = read_attentionless(config, draft, false);
+  const Decoder d = read_attentionless(config, draft, {.layers = 64, .vocabulary = 32768});
   MambaShape shape = plain_shape(config, draft, d);
   shape.heads = config.count("num_heads", 128);
   shape.groups = config.count("n_groups", 8);
@@ -169,7 +173,7 @@ void read_falcon_h1(const Config& config, Draft& draft) {
   const bool bias = config.flag("attention_bias", false);
   set_bias(d, bias, bias);
   d.mlp_bias = config.flag("mlp_bias", false);
-  MambaShape shape = mamba2_shape(config, draft, d.hidden, {128, 1, 256});
+  MambaShape shape = mamba2_shape(config, draft, d.hidden, {128, 1, 256, 1024});
   for (std::int64_t i = 0; i < d.layers; ++i) {
     LayerBuilder layer = draft.layer(); // attention and Mamba side by side
     add_attention(d, i, layer);

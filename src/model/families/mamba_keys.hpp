@@ -6,7 +6,7 @@ namespace breakeven::model {
 
 /// What a model_type gives when its file does not say.
 struct Mamba2Defaults {
-  std::int64_t heads = 128, groups = 1, state = 128;
+  std::int64_t heads = 128, groups = 1, state = 128, inner = 0;
 };
 
 /// Reads the `mamba_*` keys that transformers' Bamba, Granite and Falcon-H1 share. Head sizes given

@@ -2,14 +2,14 @@
 
 namespace breakeven::model {
 
-void set_mla(Decoder& decoder, const Config& config, const MlaDefaults& mla) {
+void set_mla(Decoder& decoder, const Config& config, Draft& draft, const MlaDefaults& mla) {
   AttentionSpec spec;
   spec.kind = AttentionKind::mla;
   spec.heads = spec.kv_heads = decoder.heads;
   // A null q_lora_rank means that queries are projected directly.
   spec.q_lora_rank =
       config.size("q_lora_rank", config.contains("q_lora_rank") ? 0 : mla.q_lora_rank);
-  spec.kv_lora_rank = config.count("kv_lora_rank");
+  spec.kv_lora_rank = draft.core("kv_lora_rank", mla.kv_lora_rank);
   spec.qk_nope_head_dim = config.count("qk_nope_head_dim", mla.qk_nope_head_dim);
   spec.qk_rope_head_dim = config.count("qk_rope_head_dim", mla.qk_rope_head_dim);
   spec.v_head_dim = config.count("v_head_dim", mla.v_head_dim);
@@ -31,7 +31,7 @@ Decoder read_mla_decoder(const Config& config, Draft& draft, const Defaults& def
   d.tied = draft.tied(defaults.tied);
   draft.max_position(config.size("max_position_embeddings|model_max_length", 0));
   d.activation = activation_of(config, "silu");
-  set_mla(d, config, mla);
+  set_mla(d, config, draft, mla);
   return d;
 }
 

@@ -15,7 +15,7 @@ struct MlaDefaults {
 Decoder read_mla_decoder(const Config& config, Draft& draft, const Defaults& defaults,
                          const MlaDefaults& mla);
 /// Sets attention only, for hybrids.
-void set_mla(Decoder& decoder, const Config& config, const MlaDefaults& mla);
+void set_mla(Decoder& decoder, const Config& config, Draft& draft, const MlaDefaults& mla);
 void add_mla_layer(const Decoder& decoder, std::int64_t index, Draft& draft, bool indexed);
 void build_mla(const Decoder& decoder, Draft& draft);
 

@@ -35,6 +35,7 @@ void read_ernie_moe(const Config& config, Draft& draft) {
   d.moe.intermediate = uniform(config, "moe_intermediate_size", 1536);
   d.moe.shared_intermediate = times(config.size("moe_num_shared_experts", 2), d.moe.intermediate);
   d.moe.router_bias = true;
+  d.moe.shared_bias = d.head_bias = bias;
   const std::int64_t first = uniform(config, "moe_layer_start_index", 1);
   const std::int64_t every = config.count("moe_layer_interval", 1);
   const nlohmann::json* end = config.find("moe_layer_end_index");

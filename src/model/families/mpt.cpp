@@ -31,7 +31,9 @@ void read_mpt(const Config& config, Draft& draft) {
 }
 
 void read_falcon(const Config& config, Draft& draft) {
-  Decoder d = read_decoder(config, draft, {.vocabulary = 65024, .mlp_ratio = 4, .tied = true});
+  Decoder d = read_decoder(
+      config, draft,
+      {.hidden = 4544, .heads = 71, .vocabulary = 65024, .mlp_ratio = 4, .tied = true});
   // The first files, of model_type RefinedWeb, name KV heads only in the new layout.
   const bool grouped = config.flag("new_decoder_architecture", config.has("n_head_kv"));
   if (!grouped && config.flag("multi_query", true)) d.kv_heads = 1;

@@ -37,7 +37,7 @@ MambaShape nemotron_mamba(const Config& config, const Draft& draft) {
   shape.state = config.count("ssm_state_size", 128);
   shape.kernel = config.count("conv_kernel", 4);
   shape.conv_bias = config.flag("use_conv_bias", true);
-  shape.projection_bias = config.flag("mamba_proj_bias", false);
+  shape.projection_bias = config.flag("use_bias", false);
   shape.conv_dtype = draft.model().activation_dtype;
   shape.state_dtype = draft.state_dtype();
   return shape;
@@ -122,6 +122,16 @@ std::int64_t nas_width(const Config& ffn, std::int64_t hidden) {
   return (width + 255) / 256 * 256;
 }
 
+/// Given as such, or as the number of query heads that share one.
+std::int64_t nas_kv_heads(const Config& attention, std::int64_t heads) {
+  const bool direct = attention.has("num_key_value_heads");
+  const std::int64_t n = attention.count(direct ? "num_key_value_heads" : "n_heads_in_group");
+  if (heads % n != 0)
+    attention.refuse("'" + attention.prefix() + "' gives " + std::to_string(n) +
+                     ", which does not divide the " + std::to_string(heads) + " attention heads");
+  return direct ? n : heads / n;
+}
+
 void add_nas_block(const Config& block, const Decoder& d, Draft& draft) {
   const auto attention = block.object("attention");
   const auto ffn = block.object("ffn");
@@ -134,9 +144,11 @@ void add_nas_block(const Config& block, const Decoder& d, Draft& draft) {
     layer.name("linear");
   } else if (!attention->flag("no_op", false)) {
     AttentionSpec spec = d.attention;
-    const std::int64_t group = attention->count("n_heads_in_group");
-    if (d.heads % group != 0) block.refuse("n_heads_in_group does not divide the attention heads");
-    spec.kv_heads = d.heads / group;
+    spec.kv_heads = nas_kv_heads(*attention, d.heads);
+    if (attention->has("window_length")) {
+      spec.kind = AttentionKind::sliding_window;
+      spec.window_tokens = attention->count("window_length");
+    }
     layer.attention(spec);
     layer.parameters(d.hidden);
   }
@@ -201,10 +213,12 @@ void read_nemotron_nas(const Config& config, Draft& draft) {
 }
 
 void read_lfm2(const Config& config, Draft& draft) {
-  const Defaults defaults{.hidden = 2560,
+  // LFM2-MoE gives its dense width as it is, LFM2 before rounding.
+  const bool sparse = config.has("num_experts") || config.text("model_type", "") == "lfm2_moe";
+  const Defaults defaults{.hidden = sparse ? 2048 : 2560,
                           .layers = 32,
                           .kv_heads = 8,
-                          .intermediate = 12288,
+                          .intermediate = sparse ? 7168 : 12288,
                           .vocabulary = 65536,
                           .experts = 32,
                           .experts_per_token = 4,
@@ -213,7 +227,6 @@ void read_lfm2(const Config& config, Draft& draft) {
   Decoder d = read_decoder(config, draft, defaults);
   d.tied = draft.tied(config.flag("tie_embedding", true));
   add_head_norms(d);
-  const bool sparse = config.has("num_experts");
   d.intermediate = config.count("block_ff_dim", d.intermediate);
   if (!sparse && config.flag("block_auto_adjust_ff_dim", true)) {
     // 2/3 of the given width, rounded up (modeling_lfm2.py).

@@ -76,7 +76,8 @@ void read_cohere2(const Config& config, Draft& draft) {
                            .vocabulary = 256000,
                            .tied = true});
   d.norms = 1;
-  const std::int64_t every = config.count("sliding_window_pattern|_sliding_window_pattern", 4);
+  const std::int64_t every =
+      config.count("sliding_window_pattern|_sliding_window_pattern|layer_switch", 4);
   set_windows(d, config, draft, config.count("sliding_window", 4096),
               [&](std::int64_t i) { return (i + 1) % every != 0; });
   build(d, draft);

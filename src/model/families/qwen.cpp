@@ -35,12 +35,40 @@ void read_qwen(const Config& config, Draft& draft) {
   build(d, draft);
 }
 
-void read_qwen2(const Config& config, Draft& draft) {
-  Decoder d =
-      read_decoder(config, draft, {.kv_heads = 32, .intermediate = 22016, .vocabulary = 151936});
+namespace {
+
+void read_qwen2_with(const Config& config, Draft& draft, const Defaults& defaults) {
+  Decoder d = read_decoder(config, draft, defaults);
   set_bias(d, true, false);
   set_qwen_windows(d, config, draft);
   build(d, draft);
+}
+
+void read_qwen3_moe_with(const Config& config, Draft& draft, const Defaults& defaults) {
+  Decoder d = read_decoder(config, draft, defaults);
+  const bool bias = config.flag("attention_bias", false);
+  set_bias(d, bias, bias);
+  add_head_norms(d);
+  set_qwen_windows(d, config, draft);
+  read_experts(d, config, draft, defaults);
+  set_qwen_sparse(d, config);
+  build(d, draft);
+}
+
+} // namespace
+
+void read_qwen2(const Config& config, Draft& draft) {
+  read_qwen2_with(config, draft, {.kv_heads = 32, .intermediate = 22016, .vocabulary = 151936});
+}
+
+void read_qwen2_vl(const Config& config, Draft& draft) {
+  read_qwen2_with(config, draft,
+                  {.hidden = 8192,
+                   .layers = 80,
+                   .heads = 64,
+                   .kv_heads = 8,
+                   .intermediate = 29568,
+                   .vocabulary = 152064});
 }
 
 void read_qwen3(const Config& config, Draft& draft) {
@@ -79,23 +107,29 @@ void read_qwen2_moe(const Config& config, Draft& draft) {
 }
 
 void read_qwen3_moe(const Config& config, Draft& draft) {
-  const Defaults defaults{.hidden = 2048,
-                          .layers = 24,
-                          .heads = 32,
-                          .kv_heads = 4,
-                          .intermediate = 6144,
-                          .vocabulary = 151936,
-                          .experts = 128,
-                          .experts_per_token = 8,
-                          .moe_intermediate = 768};
-  Decoder d = read_decoder(config, draft, defaults);
-  const bool bias = config.flag("attention_bias", false);
-  set_bias(d, bias, bias);
-  add_head_norms(d);
-  set_qwen_windows(d, config, draft);
-  read_experts(d, config, draft, defaults);
-  set_qwen_sparse(d, config);
-  build(d, draft);
+  read_qwen3_moe_with(config, draft,
+                      {.hidden = 2048,
+                       .layers = 24,
+                       .heads = 32,
+                       .kv_heads = 4,
+                       .intermediate = 6144,
+                       .vocabulary = 151936,
+                       .experts = 128,
+                       .experts_per_token = 8,
+                       .moe_intermediate = 768});
+}
+
+void read_qwen3_vl_moe(const Config& config, Draft& draft) {
+  read_qwen3_moe_with(config, draft,
+                      {.hidden = 2048,
+                       .layers = 24,
+                       .heads = 16,
+                       .kv_heads = 16,
+                       .intermediate = 5632,
+                       .vocabulary = 151936,
+                       .experts = 60,
+                       .experts_per_token = 4,
+                       .moe_intermediate = 1408});
 }
 
 } // namespace breakeven::model

@@ -113,7 +113,7 @@ void read_mimo_v2(const Config& config, Draft& draft) {
   windowed.kind = AttentionKind::sliding_window;
   windowed.window_tokens = config.count("sliding_window|sliding_window_size", 128);
   windowed.heads = config.count("swa_num_attention_heads", d.heads);
-  windowed.kv_heads = config.count("swa_num_key_value_heads", 8);
+  windowed.kv_heads = config.count("swa_num_key_value_heads", times(2, d.kv_heads));
   windowed.qk_head_dim = config.count("swa_head_dim", d.head_dim);
   windowed.v_head_dim = config.count("swa_v_head_dim", d.attention.v_head_dim);
   if (windowed.heads % windowed.kv_heads != 0)

@@ -1,0 +1,23 @@
+#include "support/catch.hpp"
+
+#include "cli/command.hpp"
+
+using namespace breakeven::test;
+
+TEST_CASE("the README's connector is the one that the consumers build") {
+  const Sandbox box;
+  const std::string readme = box.read(BREAKEVEN_SOURCE_DIR "/README.md");
+  const std::string example = box.read(BREAKEVEN_SOURCE_DIR "/docs/example_connector.cpp");
+  REQUIRE(!example.empty());
+  CHECK(readme.find("```cpp\n" + example + "```") != std::string::npos);
+}
+
+TEST_CASE("every verb of the tool is in the README") {
+  const Sandbox box;
+  const std::string readme = box.read(BREAKEVEN_SOURCE_DIR "/README.md");
+  const std::string help = box.run("breakeven --help").out;
+  for (const char* verb : {"calibrate", "show", "check", "model", "predict", "plan", "import"}) {
+    CHECK(help.find(verb) != std::string::npos);
+    CHECK(readme.find("| `" + std::string(verb) + "` |") != std::string::npos);
+  }
+}
