@@ -56,6 +56,7 @@ public:
 
 private:
   friend class PolicyBuilder;
+  friend class CurveTables;
   friend class RangeSearch;
 
   /// Value of new-column j at context c of cell q.
