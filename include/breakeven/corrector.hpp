@@ -33,7 +33,7 @@ private:
       return;
     }
     policy.m_threshold[i] = shortest;
-    policy.m_verdict[i] = shortest == Policy::never ? TierVerdict::never : TierVerdict::at;
+    policy.set_verdict(i, shortest == Policy::never ? TierVerdict::never : TierVerdict::at);
   }
   static bool wins(const Policy& policy, int i, std::int64_t tokens) noexcept {
     const TierCost& cost = policy.m_cost[i];

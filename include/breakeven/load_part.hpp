@@ -57,11 +57,12 @@ public:
     chunk_tokens = tier.chunk_tokens;
     chunk_s = tier.correction * tier.piece_s * static_cast<double>(tier.pieces_per_chunk);
     m_inverse_chunk = tier.inverse_chunk;
+    m_shift = tier.chunk_shift;
     m_byte_s = tier.correction * (segment.in_flight <= tier.in_flight[0]
                                       ? tier.byte_s
                                       : 1 / tier.bandwidth(segment.in_flight));
     extrapolated = segment.in_flight > tier.in_flight[tier.points - 1];
-    const double start_chunk = chunks(whole::floor_to(from, chunk_tokens));
+    const double start_chunk = chunks(from);
     m_base_s = before_s + tier.correction * tier.fixed_s - chunk_s * start_chunk -
                m_byte_s * m_kv->token_bytes(static_cast<double>(from) - m_resident);
     m_state_s = m_byte_s * m_kv->state_bytes;
@@ -72,7 +73,7 @@ public:
     return m_state_s + without_state_s(tokens);
   }
   [[nodiscard]] double without_state_s(std::int64_t tokens) const noexcept {
-    return m_base_s + chunk_s * chunks(whole::ceil_to(tokens, chunk_tokens)) +
+    return m_base_s + chunk_s * chunks(tokens + chunk_tokens - 1) +
            m_byte_s * m_kv->token_bytes(static_cast<double>(tokens) - m_resident);
   }
   /// load_s with tier chunks counted in fractions: concave in `tokens`, never more than load_s.
@@ -96,13 +97,12 @@ public:
   }
 
 private:
-  /// Tier chunks in a whole number of them; exact for lengths up to max_tokens.
   [[nodiscard]] double chunks(std::int64_t tokens) const noexcept {
-    const double product = static_cast<double>(tokens) * m_inverse_chunk;
-    return static_cast<double>(static_cast<std::int64_t>(product + 0.5));
+    return static_cast<double>(m_shift >= 0 ? tokens >> m_shift : tokens / chunk_tokens);
   }
 
   const KvSize* m_kv;
+  int m_shift; ///< chunk_tokens = 1 << shift, or -1
   double m_resident, m_inverse_chunk, m_byte_s, m_base_s, m_state_s;
 };
 

@@ -12,8 +12,9 @@ struct TierCost {
   double fixed_s = 0, piece_s = 0;
   std::int64_t chunk_tokens = 1, pieces_per_chunk = 1;
   double inverse_chunk = 1,
-         byte_s = 0; ///< of chunk_tokens and of bandwidth_Bps[0]: set by PolicyBuilder
-  int points = 0;    ///< 0 = uncalibrated
+         byte_s = 0;   ///< of chunk_tokens and of bandwidth_Bps[0]: set by PolicyBuilder
+  int chunk_shift = 0; ///< chunk_tokens = 1 << shift, or -1
+  int points = 0;      ///< 0 = uncalibrated
   double in_flight[max_in_flight_points] = {}, bandwidth_Bps[max_in_flight_points] = {};
   double store_Bps = 0;  ///< 0 = not measured
   double correction = 1; ///< factor on the whole load time, from observe.hpp
@@ -87,6 +88,11 @@ public:
     return has(tier) ? m_verdict[tier.index] : TierVerdict::uncalibrated;
   }
 
+  /// Why the tier is never loaded from; load_is_faster when nothing stands against it.
+  [[nodiscard]] Reason obstacle(TierId tier) const noexcept {
+    return has(tier) ? m_obstacle[tier.index] : Reason::unknown_tier;
+  }
+
   /// The precomputed threshold: does loading a hit of `cached` tokens win on an idle node, nothing
   /// being resident? At the break-even length and above it; from the shortest calibrated length
   /// for `always`; for `inconclusive` only from the upper end of its interval; never for `never`,
@@ -117,6 +123,12 @@ public:
   [[nodiscard]] double prefill_correction() const noexcept { return m_prefill_correction; }
 
 private:
+  void set_verdict(int i, TierVerdict verdict) noexcept {
+    m_verdict[i] = verdict;
+    m_obstacle[i] = verdict == TierVerdict::never ? Reason::tier_never_wins
+                    : m_cost[i].points == 0       ? Reason::tier_uncalibrated
+                                                  : Reason::load_is_faster;
+  }
   friend class PolicyBuilder;
   friend class PolicyCorrector;
   static bool same(const char* a, const char* b) noexcept {
@@ -128,6 +140,7 @@ private:
   std::int64_t m_threshold[max_tiers];
   int m_tiers = 0;
   TierVerdict m_verdict[max_tiers] = {};
+  Reason m_obstacle[max_tiers] = {};
   std::int64_t m_block = 16, m_checkpoint = 0, m_longest = 0;
   bool m_measured = true;
   double m_prefill_correction = 1;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "breakeven/curve_tables.hpp"
 #include "breakeven/policy.hpp"
 
 #include <cstring>
@@ -35,9 +36,7 @@ public:
     m_curve.m_chunk = chunk;
     m_curve.m_half_chunk = 0.5 * static_cast<double>(chunk);
     m_curve.m_inverse_chunk = 1 / static_cast<double>(chunk);
-    m_curve.m_shift = -1;
-    for (int bit = 0; bit < 41; ++bit)
-      if (chunk == std::int64_t{1} << bit) m_curve.m_shift = bit;
+    m_curve.m_shift = shift_of(chunk);
     return nullptr;
   }
   void set_longest_calibrated(std::int64_t tokens) noexcept { m_policy.m_longest = tokens; }
@@ -78,24 +77,20 @@ public:
     std::strcpy(m_policy.m_name[i], name);
     const bool usable =
         cost.points > 0 && verdict != TierVerdict::never && verdict != TierVerdict::uncalibrated;
-    m_policy.m_verdict[i] = verdict;
     m_policy.m_threshold[i] = usable ? (threshold < 1 ? 1 : threshold) : Policy::never;
     m_policy.m_cost[i] = cost;
     m_policy.m_cost[i].inverse_chunk = 1 / static_cast<double>(cost.chunk_tokens);
+    m_policy.m_cost[i].chunk_shift = shift_of(cost.chunk_tokens);
     m_policy.m_cost[i].byte_s = cost.points > 0 ? 1 / cost.bandwidth_Bps[0] : 0;
     if (!usable && verdict != TierVerdict::never) m_policy.m_cost[i].points = 0;
+    m_policy.set_verdict(i, verdict);
     return nullptr;
   }
 
   /// Precomputes what the queries need. Call it last.
   [[nodiscard]] const char* finish() noexcept {
     if (m_curve.m_contexts == 0 || m_curve.m_chunk == 0) return "has no prefill curve";
-    derive_slopes();
-    derive_hints();
-    derive_chunk_bounds();
-    derive_rises();
-    derive_offsets();
-    derive_sums();
+    CurveTables(m_curve, m_values).derive();
     return nullptr;
   }
 
@@ -135,6 +130,12 @@ private:
     }
   };
 
+  /// The exponent of a power of two; -1 of anything else.
+  static int shift_of(std::int64_t value) noexcept {
+    for (int bit = 0; bit <= 40; ++bit)
+      if (value == std::int64_t{1} << bit) return bit;
+    return -1;
+  }
   static bool finite(double value) noexcept { return value - value == 0; }
   static const char* axis_error(const double* axis, int points, int limit, double first) noexcept {
     if (points < 1) return "has no points";
@@ -170,20 +171,6 @@ private:
     return nullptr;
   }
 
-  /// Inserts into an ascending axis; false when it is full.
-  static bool insert(double* axis, int& points, int limit, double value) noexcept {
-    int i = points;
-    while (i > 0 && axis[i - 1] > value)
-      --i;
-    if (i > 0 && axis[i - 1] == value) return true;
-    if (points >= limit) return false;
-    for (int k = points; k > i; --k)
-      axis[k] = axis[k - 1];
-    axis[i] = value;
-    ++points;
-    return true;
-  }
-
   /// Adds a grid to the sum so far, on the union of the axes.
   const char* add(const Grid& grid) noexcept {
     if (m_curve.m_chunk == 0) return "needs the model first";
@@ -193,13 +180,14 @@ private:
     int contexts = s.m_contexts, news = s.m_news;
     std::memcpy(context, s.m_context, sizeof context);
     std::memcpy(fresh, s.m_new, sizeof fresh);
-    bool room = insert(context, contexts, max_context_points, 0) &&
-                insert(fresh, news, max_new_points, 0) &&
-                insert(fresh, news, max_new_points, chunk);
+    bool room = CurveTables::insert(context, contexts, max_context_points, 0) &&
+                CurveTables::insert(fresh, news, max_new_points, 0) &&
+                CurveTables::insert(fresh, news, max_new_points, chunk);
     for (int q = 0; room && q < grid.context_points; ++q)
-      room = insert(context, contexts, max_context_points, grid.contexts[q]);
+      room = CurveTables::insert(context, contexts, max_context_points, grid.contexts[q]);
     for (int j = 0; room && j < grid.fresh_points; ++j)
-      if (grid.fresh[j] < chunk) room = insert(fresh, news, max_new_points, grid.fresh[j]);
+      if (grid.fresh[j] < chunk)
+        room = CurveTables::insert(fresh, news, max_new_points, grid.fresh[j]);
     if (!room) return "has more points than a policy holds (48 contexts, 64 new)";
     double sum[max_context_points][max_new_points];
     const Grid so_far{s.m_context, s.m_contexts, s.m_new, s.m_news, m_values, false};
@@ -215,144 +203,6 @@ private:
       for (int j = 0; j < news; ++j)
         m_values[q * news + j] = sum[q][j];
     return nullptr;
-  }
-
-  void derive_slopes() noexcept {
-    StepCurve& s = m_curve;
-    for (int q = 0; q < s.m_contexts; ++q)
-      for (int j = 0; j < s.m_news; ++j)
-        s.m_step[q][j] = m_values[q * s.m_news + j];
-    for (int j = 0; j + 1 < s.m_news; ++j)
-      s.m_inverse_width[j] = 1 / (s.m_new[j + 1] - s.m_new[j]);
-    const int last = s.m_contexts - 1;
-    for (int q = 0; q < last; ++q)
-      s.m_inverse_gap[q] = 1 / (s.m_context[q + 1] - s.m_context[q]);
-    s.m_inverse_gap[last] = 0;
-    for (int j = 0; j < s.m_news; ++j) {
-      for (int q = 0; q < last; ++q)
-        s.m_slope[q][j] =
-            (s.m_step[q + 1][j] - s.m_step[q][j]) / (s.m_context[q + 1] - s.m_context[q]);
-      const double edge = last > 0 ? s.m_slope[last - 1][j] : 0;
-      s.m_slope[last][j] = edge > 0 ? edge : 0;
-    }
-    for (int q = 0; q <= last; ++q) {
-      const double slope = s.m_slope[q][s.m_news - 1];
-      s.m_chunk_line[q] = {s.m_step[q][s.m_news - 1] - slope * s.m_context[q], slope};
-    }
-  }
-
-  /// The cell in which each bucket begins. Token counts are far from where rounding could put one
-  /// into the next bucket: 1 / chunk >= 2^-40 against 2^-53.
-  void derive_hints() noexcept {
-    StepCurve& s = m_curve;
-    for (int i = 0; i < StepCurve::context_hints; ++i) {
-      const double begin = i * static_cast<double>(s.m_chunk);
-      int q = 0;
-      while (q + 1 < s.m_contexts && s.m_context[q + 1] <= begin)
-        ++q;
-      s.m_context_hint[i] = static_cast<std::uint8_t>(q);
-    }
-    for (int i = 0; i < StepCurve::new_hints; ++i) {
-      const double begin = i * static_cast<double>(s.m_chunk) / StepCurve::new_hints;
-      int j = 0;
-      while (j + 2 < s.m_news && s.m_new[j + 1] <= begin)
-        ++j;
-      s.m_new_hint[i] = static_cast<std::uint8_t>(j);
-    }
-  }
-
-  void derive_chunk_bounds() noexcept {
-    StepCurve& s = m_curve;
-    const int column = s.m_news - 1, last = s.m_contexts - 1;
-    s.m_chunk_rises = true;
-    for (int q = 0; q <= last; ++q) {
-      const double here = s.m_step[q][column];
-      const double before = q > 0 ? s.m_most_until[q - 1] : here;
-      if (here < before) s.m_chunk_rises = false;
-      s.m_most_until[q] = here > before ? here : before;
-    }
-    for (int q = last; q >= 0; --q) {
-      const double here = s.m_step[q][column];
-      const double after = q < last ? s.m_least_from[q + 1] : here;
-      s.m_least_from[q] = here < after ? here : after;
-    }
-  }
-
-  /// Slope of the flattest line from new-point j of row q to a later one.
-  [[nodiscard]] double flattest(int q, int j) const noexcept {
-    const StepCurve& s = m_curve;
-    double least = 1e300;
-    for (int k = j + 1; k < s.m_news; ++k) {
-      const double slope = (s.m_step[q][k] - s.m_step[q][j]) / (s.m_new[k] - s.m_new[j]);
-      least = slope < least ? slope : least;
-    }
-    return least;
-  }
-  void derive_rises() noexcept {
-    StepCurve& s = m_curve;
-    const int last = s.m_contexts - 1, end = s.m_news - 1;
-    for (int q = last; q >= 0; --q) {
-      double average = q < last ? s.m_least_average[q + 1] : 1e300;
-      for (int j = 0; j < end; ++j) {
-        // From anywhere in the cell: the flattest line begins at one of its ends.
-        const double here = flattest(q, j), next = j + 1 < end ? flattest(q, j + 1) : here;
-        double least = here < next ? here : next;
-        if (q < last && s.m_least_rise[q + 1][j] < least) least = s.m_least_rise[q + 1][j];
-        s.m_least_rise[q][j] = least;
-        const double mean = s.m_step[q][j + 1] / s.m_new[j + 1];
-        average = mean < average ? mean : average;
-      }
-      s.m_least_average[q] = average;
-    }
-    s.m_edge_fans_out = true;
-    for (int j = 0; j < end; ++j) {
-      if (s.m_slope[last][j + 1] < s.m_slope[last][j]) s.m_edge_fans_out = false;
-      s.m_steepest[j] = 0;
-      for (int q = 0; q <= last; ++q)
-        for (int k = j; k <= j + 1; ++k)
-          if (s.m_slope[q][k] > s.m_steepest[j]) s.m_steepest[j] = s.m_slope[q][k];
-    }
-    s.m_steepest_chunk = 0;
-    for (int q = 0; q <= last; ++q)
-      if (s.m_slope[q][end] > s.m_steepest_chunk) s.m_steepest_chunk = s.m_slope[q][end];
-  }
-
-  [[nodiscard]] double residue(double context) const noexcept {
-    return static_cast<double>(static_cast<std::int64_t>(context) % m_curve.m_chunk);
-  }
-  void derive_offsets() noexcept {
-    m_curve.m_offsets = 0;
-    insert(m_curve.m_offset, m_curve.m_offsets, max_context_points + 1, 0);
-    for (int q = 0; q < m_curve.m_contexts; ++q)
-      insert(m_curve.m_offset, m_curve.m_offsets, max_context_points + 1,
-             residue(m_curve.m_context[q]));
-  }
-
-  /// m_below[q][b]: the full chunks below context point q for residues of interval b. Going from
-  /// cell to cell adds an arithmetic series whose length is the same for the whole interval.
-  void derive_sums() noexcept {
-    StepCurve& s = m_curve;
-    const double chunk = static_cast<double>(s.m_chunk);
-    const int j = s.m_news - 1;
-    for (int b = 0; b < s.m_offsets; ++b) {
-      StepCurve::Below sum{0, 0, -1};
-      for (int q = 0; q < s.m_contexts; ++q) {
-        if (q > 0) {
-          const double whole =
-              static_cast<double>(static_cast<std::int64_t>(s.m_context[q]) / s.m_chunk);
-          const double until = whole + (s.m_offset[b] < residue(s.m_context[q]) ? 1 : 0);
-          const double first = sum.count_less_1 + 1, more = until - first;
-          const double slope = s.m_slope[q - 1][j];
-          // Elements first .. until-1, each step + slope * (residue + k * chunk - context).
-          const double last = until - 1;
-          sum.base += more * (s.m_step[q - 1][j] - slope * s.m_context[q - 1]) +
-                      slope * chunk * (first + last) * more * 0.5;
-          sum.slope += more * slope;
-          sum.count_less_1 = last;
-        }
-        s.m_below[q * s.m_offsets + b] = sum;
-      }
-    }
   }
 
   Policy& m_policy;

@@ -47,16 +47,17 @@ protected:
       return;
     }
     const double period = static_cast<double>(m_period);
-    const bool even = hidden || part.chunk_s <= 0 || whole::divides(part.chunk_tokens, m_period);
-    const double uneven_s = even ? 0 : part.chunk_s;
     const double compute = m_weight * period * m_curve.inverse_chunk();
-    const bool longer_pays =
-        compute * m_curve.least_chunk_s(static_cast<double>(lo)) >= period * per_token_s + uneven_s;
-    if (longer_pays) {
+    // A period holds a whole number of tier chunks, or one more in places.
+    const double most_s = period * per_token_s + (hidden ? 0 : part.chunk_s);
+    if (compute * m_curve.least_chunk_s() >= most_s ||
+        compute * m_curve.least_chunk_s(static_cast<double>(lo)) >= most_s) {
       if (!tail_is_dearer(part, hi, m_period, per_token_s, hidden))
         search_range(part, hi - m_period + m_unit, hi, hidden);
       return;
     }
+    const bool even = hidden || part.chunk_s <= 0 || whole::divides(part.chunk_tokens, m_period);
+    const double uneven_s = even ? 0 : part.chunk_s;
     const double least_s = hidden ? 0 : period * part.marginal_s(hi) - uneven_s;
     const bool longer_never_pays =
         compute * m_curve.most_chunk_s(static_cast<double>(hi)) <= least_s;
@@ -92,11 +93,13 @@ private:
   /// one token more adds at least, against what loading it less saves at most.
   [[nodiscard]] bool tail_is_dearer(const LoadPart& part, std::int64_t hi, std::int64_t span,
                                     double per_token_s, bool hidden) const noexcept {
-    const double deficit =
-        per_token_s - m_weight * m_curve.least_rise_s(m_prompt, m_prompt - hi, span);
+    const std::int64_t fresh = m_prompt - hi;
     const double partial = hidden ? 0 : part.chunk_s - part.chunk_s * part.fraction_of_chunk(hi);
-    return m_last_cost - partial - (deficit > 0 ? deficit * static_cast<double>(span) : 0) >=
-           worth();
+    const double spare = m_last_cost - partial - worth();
+    if (spare < 0) return false;
+    if (m_weight * m_curve.least_rise_anywhere_s(m_prompt, fresh, span) >= per_token_s) return true;
+    const double deficit = per_token_s - m_weight * m_curve.least_rise_s(m_prompt, fresh, span);
+    return deficit * static_cast<double>(span) <= spare;
   }
   /// A bound at or above this cannot win by more than rounding.
   [[nodiscard]] double worth() const noexcept { return m_best - m_best * 1e-12; }

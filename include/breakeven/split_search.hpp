@@ -89,9 +89,8 @@ private:
       if (segment.end.value < 0 || !valid(segment.in_flight, 1e18)) return Reason::bad_query;
       const std::int64_t end = segment.end.value < m_prompt - 1 ? segment.end.value : m_prompt - 1;
       if (end <= position) continue;
-      if (!m_policy.has(segment.tier)) return Reason::unknown_tier;
-      if (m_policy.verdict(segment.tier) == TierVerdict::never) return Reason::tier_never_wins;
-      if (m_policy.cost(segment.tier).points == 0) return Reason::tier_uncalibrated;
+      const Reason obstacle = m_policy.obstacle(segment.tier);
+      if (obstacle != Reason::load_is_faster) return obstacle;
       if (m_busy_s != nullptr && m_busy_s[segment.tier.index] > before_s)
         before_s = m_busy_s[segment.tier.index];
       m_tier[m_parts] = segment.tier.index;

@@ -27,18 +27,25 @@ public:
   /// One step over `fresh` tokens (1..chunk_tokens) that attend to `context` cached ones.
   [[nodiscard]] double step_s(std::int64_t context, std::int64_t fresh) const noexcept {
     if (empty() || fresh <= 0) return 0;
-    const double c = static_cast<double>(context), n = static_cast<double>(fresh);
-    const int q = context_cell(c), j = new_cell(n);
-    const double at_j = column(q, j, c);
-    return at_j + (n - m_new[j]) * m_inverse_width[j] * (column(q, j + 1, c) - at_j);
+    const double c = static_cast<double>(context);
+    return cell_s(context_cell(c, full_chunks(context)), c, static_cast<double>(fresh));
   }
 
   /// Sum of the steps that cover `fresh` tokens after `context`, chunk_tokens at a time. O(1).
   [[nodiscard]] double prefill_s(std::int64_t context, std::int64_t fresh) const noexcept {
     if (empty() || fresh <= 0) return 0;
     const std::int64_t chunks = full_chunks(fresh), rest = fresh - chunks * m_chunk;
-    const double total = chunk_sum(context + (chunks - 1) * m_chunk) - chunk_sum(context - m_chunk);
-    return rest == 0 ? total : total + step_s(context + chunks * m_chunk, rest);
+    const std::int64_t before = full_chunks(context);
+    double total = 0;
+    if (chunks > 0) {
+      const double residue = static_cast<double>(context - before * m_chunk);
+      const int interval = offset_interval(residue);
+      total = chunk_sum(before + chunks - 1, residue, interval) -
+              chunk_sum(before - 1, residue, interval);
+    }
+    if (rest == 0) return total;
+    const double c = static_cast<double>(context + chunks * m_chunk);
+    return total + cell_s(context_cell(c, before + chunks), c, static_cast<double>(rest));
   }
 
   /// What loading [resident, cached) of a prompt really saves.
@@ -49,6 +56,7 @@ public:
 
 private:
   friend class PolicyBuilder;
+  friend class CurveTables;
   friend class RangeSearch;
 
   /// Value of new-column j at context c of cell q.
@@ -91,10 +99,12 @@ private:
   /// shifts down by one token, which saves no more than the steepest slope of the column does.
   [[nodiscard]] double least_rise_s(std::int64_t prompt, std::int64_t fresh,
                                     std::int64_t span) const noexcept {
-    const double context = static_cast<double>(prompt > m_chunk ? prompt - m_chunk : 0);
     if (static_cast<double>(prompt) > last_context() && !m_edge_fans_out) return -1e9;
     const std::int64_t chunks = full_chunks(fresh), remainder = fresh - chunks * m_chunk;
-    const int q = context_cell(context), above = q + 1 < m_contexts ? q + 1 : q;
+    const std::int64_t lowest = prompt > m_chunk ? prompt - m_chunk : 0;
+    const double context = static_cast<double>(lowest);
+    const int q = context_cell(context, full_chunks(lowest)),
+              above = q + 1 < m_contexts ? q + 1 : q;
     const double t = (context - m_context[q]) * m_inverse_gap[q];
     // Once the remainder is a whole chunk another one begins, and there is a chunk more to shift.
     const std::int64_t wraps = full_chunks(remainder + span - 1);
@@ -106,16 +116,33 @@ private:
                         m_steepest[j] - static_cast<double>(chunks) * m_steepest_chunk;
     return wraps == 0 || rise < wrapped ? rise : wrapped;
   }
+  /// A cheaper, lower bound of least_rise_s, from the smallest context on.
+  [[nodiscard]] double least_rise_anywhere_s(std::int64_t prompt, std::int64_t fresh,
+                                             std::int64_t span) const noexcept {
+    if (static_cast<double>(prompt) > last_context() && !m_edge_fans_out) return -1e9;
+    const std::int64_t chunks = full_chunks(fresh), remainder = fresh - chunks * m_chunk;
+    const std::int64_t wraps = full_chunks(remainder + span - 1);
+    const double wrapped =
+        m_least_average[0] - static_cast<double>(chunks + wraps) * m_steepest_chunk;
+    if (remainder == 0) return wrapped;
+    const int j = new_cell(static_cast<double>(remainder));
+    const double rise =
+        m_least_rise[0][j] - m_steepest[j] - static_cast<double>(chunks) * m_steepest_chunk;
+    return rise < wrapped ? rise : wrapped;
+  }
   [[nodiscard]] double inverse_chunk() const noexcept { return m_inverse_chunk; }
 
   // A table leads to the cell in which the token count's bucket begins; measured points mostly lie
   // on multiples of a bucket, so that the loop ends at once and is predicted.
-  [[nodiscard]] int context_cell(double c) const noexcept {
-    const auto bucket = static_cast<std::int64_t>(c * m_inverse_chunk);
-    int q = m_context_hint[bucket < context_hints ? bucket : context_hints - 1];
+  /// `whole`: full chunks in c.
+  [[nodiscard]] int context_cell(double c, std::int64_t whole) const noexcept {
+    int q = m_context_hint[whole < context_hints ? whole : context_hints - 1];
     while (q + 1 < m_contexts && c >= m_context[q + 1])
       ++q;
     return q;
+  }
+  [[nodiscard]] int context_cell(double c) const noexcept {
+    return context_cell(c, full_chunks(static_cast<std::int64_t>(c)));
   }
   [[nodiscard]] int new_cell(double n) const noexcept {
     const auto bucket = static_cast<std::int64_t>(n * m_inverse_chunk * new_hints);
@@ -125,24 +152,30 @@ private:
     return j;
   }
 
-  /// A full chunk at context, context - chunk, context - 2 chunk, ... down to >= 0, summed: an
-  /// arithmetic series inside the cell of `context`, plus the table for the cells below it.
-  [[nodiscard]] double chunk_sum(std::int64_t context) const noexcept {
-    if (context < 0) return 0;
-    const std::int64_t whole = full_chunks(context);
-    const double c = static_cast<double>(context);
-    const double residue = static_cast<double>(context - whole * m_chunk);
-    int q = m_context_hint[whole < context_hints ? whole : context_hints - 1];
-    while (q + 1 < m_contexts && c >= m_context[q + 1])
-      ++q;
-    int b = 0;
-    for (int i = 1; i < m_offsets; ++i)
-      b += residue >= m_offset[i] ? 1 : 0;
-    const Below& below = m_below[q * m_offsets + b];
+  /// A full chunk at context = whole * chunk + residue, at context - chunk, ... down to >= 0,
+  /// summed: an arithmetic series inside the cell of `context`, plus the table for the cells below
+  /// it.
+  [[nodiscard]] double chunk_sum(std::int64_t whole, double residue, int interval) const noexcept {
+    if (whole < 0) return 0;
+    const double c = residue + static_cast<double>(whole * m_chunk);
+    const int q = context_cell(c, whole);
+    const Below& below = m_below[q * m_offsets + interval];
     const ChunkLine& line = m_chunk_line[q];
     const double count = static_cast<double>(whole) - below.count_less_1;
     return count * (line.at_0 + line.slope * (c - m_half_chunk * (count - 1))) + below.base +
            below.slope * residue;
+  }
+  [[nodiscard]] int offset_interval(double residue) const noexcept {
+    int b = 0;
+    for (int i = 1; i < m_offsets; ++i)
+      b += residue >= m_offset[i] ? 1 : 0;
+    return b;
+  }
+  /// A step of n tokens at context c of cell q.
+  [[nodiscard]] double cell_s(int q, double c, double n) const noexcept {
+    const int j = new_cell(n);
+    const double at_j = column(q, j, c);
+    return at_j + (n - m_new[j]) * m_inverse_width[j] * (column(q, j + 1, c) - at_j);
   }
   /// A full chunk in context cell q: at_0 + slope * context.
   struct ChunkLine {
