@@ -43,7 +43,7 @@ public:
   std::int64_t chunk_tokens; ///< of the tier
   double chunk_s;            ///< pieces of one tier chunk
   double end_s; ///< no load just below or above `end` is faster; set where another part follows
-  bool extrapolated;         ///< more loads in flight than were measured
+  bool extrapolated; ///< more loads in flight than were measured
 
   LoadPart() noexcept {} // NOLINT: filled by set(); 16 of them are not worth clearing
 
