@@ -84,7 +84,7 @@ void linear_ticks(Axis& axis) {
   for (const double digit : {2.0, 5.0, 10.0})
     if (step < rough) step = digit * power;
   for (double i = std::ceil(axis.lo / step - 1e-9); i * step <= axis.hi * (1 + 1e-9); ++i)
-    add_tick(axis, i * step);
+    add_tick(axis, i * step + 0.0); // + 0.0: no "-0 %"
 }
 
 } // namespace
