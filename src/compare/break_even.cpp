@@ -68,7 +68,7 @@ Range range_of(const BreakEvenFile& file, const Tier& tier, const Options& optio
   hold(range, tier.break_even, file.calibrated_lengths);
   const double drift = measure::normal_z(0.5 + options.confidence / 2) *
                        std::hypot(options.run_to_run.load, options.run_to_run.compute);
-  if (tier.load) try {
+  if (tier.load && drift > 0) try {
       for (const double factor : {std::exp(drift), std::exp(-drift)})
         if (const BreakEven shifted = solved_with(file, tier, factor);
             shifted.verdict != profile::Verdict::uncalibrated)

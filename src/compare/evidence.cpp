@@ -138,6 +138,8 @@ private:
     e.unjudged = pair.blocked.empty() ? too_little(*pair.base, *pair.next) : pair.blocked;
     const RunToRun& drift = m_options.run_to_run;
     e.drift = pair.source == Source::compute ? drift.compute : drift.load;
+    if (pair.base->median_s > 0) e.wake_up = drift.wake_up_s / pair.base->median_s;
+    e.drift = std::hypot(e.drift, e.wake_up);
     e.base_deviation = deviation_of(*pair.base, base_noise, m_options, m_random);
     e.next_deviation = deviation_of(*pair.next, next_noise, m_options, m_random);
     if (!e.unjudged.empty()) return {quantity, e};
@@ -204,7 +206,8 @@ void weigh_constant(const FittedPair& pair, const Options& options, Quantity& qu
   e.logarithmic = false;
   e.base_deviation = (pair.base.hi - pair.base.lo) / 2 / z;
   e.next_deviation = (pair.next.hi - pair.next.lo) / 2 / z;
-  e.drift = options.run_to_run.load * pair.load_s / pair.multiple;
+  e.drift = std::hypot(options.run_to_run.load * pair.load_s, options.run_to_run.wake_up_s) /
+            pair.multiple;
   e.difference = pair.next.value - pair.base.value;
   const double reference = pair.base.value > 0 ? pair.base.value : pair.load_s / pair.multiple;
   e.per_unit = reference > 0 ? 1 / reference : 0;
@@ -292,7 +295,8 @@ void decide(Quantity& quantity, const Evidence& e, const Options& options) {
     return;
   }
   // A fixed cost of next to nothing may double unseen: what counts is the load it is part of.
-  if (e.logarithmic && quantity.detectable > hopeless) {
+  const double noise = e.base_deviation + e.next_deviation;
+  if (e.logarithmic && e.wake_up < noise && quantity.detectable > hopeless) {
     quantity.reason = fmt::format("too noisy: a change of less than {} would not show",
                                   percent(quantity.detectable));
     return;

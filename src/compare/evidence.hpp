@@ -16,7 +16,8 @@ struct Evidence {
   double difference = 0;
   double base_deviation = 0, next_deviation = 0; ///< within the run
   double drift = 0;                              ///< of one run against another
-  double effect = 0;                             ///< relative change of the quantity
+  double wake_up = 0;   ///< the part of the drift that no better measurement would take away
+  double effect = 0;    ///< relative change of the quantity
   double relevance = 1; ///< change of a load or step per unit of effect; at most 1
   double per_unit = 1;  ///< effect per unit of difference, for small ones
   bool logarithmic = true;
