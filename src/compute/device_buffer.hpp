@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -49,6 +50,8 @@ public:
   /// in one run and is scattered on the device. Grown on demand, which ends earlier areas; nullptr
   /// where there is none.
   [[nodiscard]] virtual std::byte* device_staging(std::size_t /*bytes*/) { return nullptr; }
+  /// NUMA node that the device is attached to, where the system tells.
+  [[nodiscard]] virtual std::optional<unsigned> numa_node() const { return std::nullopt; }
   /// Makes the device the current one of the calling thread. Thread-safe.
   virtual void attach_thread() {}
 
