@@ -53,10 +53,13 @@ void MemoryLoad::copy_task(std::size_t task) {
                });
 }
 
-/// The device works on one batch while the runs of the next are listed.
+/// The device works on one batch while the runs of the next are listed. Batches are whole pieces.
 void MemoryLoad::copy_to_device() {
-  for (std::uint64_t begin = 0; begin < m_shape.bytes; begin += device_batch_bytes) {
-    const std::uint64_t end = std::min(m_shape.bytes, begin + device_batch_bytes);
+  const std::uint64_t piece = m_pieces.piece_bytes();
+  const std::uint64_t batch =
+      piece < device_batch_bytes ? device_batch_bytes / piece * piece : device_batch_bytes;
+  for (std::uint64_t begin = 0; begin < m_shape.bytes; begin += batch) {
+    const std::uint64_t end = std::min(m_shape.bytes, begin + batch);
     for (std::size_t lane = 0; lane < m_placements.size(); ++lane) {
       m_runs.clear();
       for_each_run(m_placements[lane], begin, end,
