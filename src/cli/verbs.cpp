@@ -15,6 +15,7 @@ const registry<Verb>& verbs() {
     rows.add("calibrate", {"measure this node and write a break-even file", add_calibrate});
     rows.add("show", {"print a break-even file", add_show});
     rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
+    rows.add("verify", {"try on this node whether a break-even file still holds", add_verify});
     rows.add("model",
              {"a model's KV cache, layers, parameters and FLOPs from its config", add_model});
     rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
