@@ -13,5 +13,6 @@ void add_predict(CLI::App& command, Outcome& outcome);
 void add_plan(CLI::App& command, Outcome& outcome);
 void add_import(CLI::App& command, Outcome& outcome);
 void add_compare(CLI::App& command, Outcome& outcome);
+void add_fleet(CLI::App& command, Outcome& outcome);
 
 } // namespace breakeven::cli

@@ -84,6 +84,7 @@ struct Comparison {
   std::vector<Quantity> quantities;
   Counts counts;
   Overall overall = Overall::inconclusive;
+  bool doubted = false; ///< verdicts were withdrawn: a file was measured on a busy machine
   [[nodiscard]] bool comparable() const; ///< no difference blocks the model's quantities
 };
 
