@@ -55,6 +55,9 @@ struct Side {
   std::string text;                 ///< instead of the value where that is no number ("never")
 };
 
+/// The name of the quantity that stands for all sampled ones of its group: their usual ratio.
+inline constexpr const char* whole_group = "all together";
+
 enum class Unit { seconds, bytes_per_second, tokens };
 
 struct Quantity {
