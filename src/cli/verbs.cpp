@@ -23,6 +23,7 @@ const registry<Verb>& verbs() {
     rows.add("report", {"draw break-even files: a page to look at, or a picture", add_report});
     rows.add("import", {"make a break-even file of another tool's measurements", add_import});
     rows.add("compare", {"has a node changed? two break-even files, for people and CI", add_compare});
+    rows.add("fleet", {"many nodes of one kind: outliers, why, and one policy for all", add_fleet});
     return rows;
   }();
   return table;

@@ -15,5 +15,6 @@ void add_plan(CLI::App& command, Outcome& outcome);
 void add_report(CLI::App& command, Outcome& outcome);
 void add_import(CLI::App& command, Outcome& outcome);
 void add_compare(CLI::App& command, Outcome& outcome);
+void add_fleet(CLI::App& command, Outcome& outcome);
 
 } // namespace breakeven::cli
