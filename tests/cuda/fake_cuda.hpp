@@ -52,7 +52,7 @@ private:
   std::map<std::string, std::int64_t> m_counts;
   std::int64_t m_total = 0;
   std::map<const std::byte*, std::uint64_t> m_device;
-  std::vector<const void*> m_host, m_registered, m_streams, m_events;
+  std::vector<const void*> m_host, m_registered, m_streams, m_events, m_graphs;
   std::uint64_t m_device_bytes = 0;
   std::uintptr_t m_next = std::uintptr_t{1} << 40;
   cudaError_t m_pending = cudaSuccess;
