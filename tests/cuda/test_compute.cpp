@@ -45,6 +45,7 @@ double dense_flop(const model::Architecture& a, std::int64_t tokens) {
 } // namespace
 
 TEST_CASE("Every bundled model runs within its memory or says what is missing") {
+  std::size_t ran = 0;
   for (const std::string& name : model::bundled_models()) {
     FakeCuda fake;
     fake.imaginary_memory = true;
@@ -55,10 +56,12 @@ TEST_CASE("Every bundled model runs within its memory or says what is missing") 
       try {
         CudaCompute compute("cuda:0", model::read_architecture(name), small_options(), {});
         run_all(compute);
+        ++ran;
         CHECK(lt.products() > 0);
         CHECK(fake.count("graph_launch") > 0);
       } catch (const error& e) {
         CHECK(e.kind() == error_kind::environment);
+        UNSCOPED_INFO(e.what());
         CHECK_THAT(e.what(), Contains("the cuda device cannot run layers") || Contains("memory"));
       }
       CHECK(lt.fault() == "");
@@ -66,6 +69,7 @@ TEST_CASE("Every bundled model runs within its memory or says what is missing") 
     }
     CHECK(fake.alive() == 0);
   }
+  CHECK(2 * ran > model::bundled_models().size()); // more than half
 }
 
 TEST_CASE("A pass multiplies what the architecture says") {
