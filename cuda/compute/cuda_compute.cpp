@@ -1,6 +1,7 @@
 #include "cuda/compute/cuda_compute.hpp"
 
 #include "compute/layer.hpp"
+#include "cuda/copy/cuda_device_buffer.hpp"
 #include "cuda/kernels/fill.hpp"
 #include "cuda/kernels/rows.hpp"
 #include "cuda/runtime/check.hpp"
@@ -56,6 +57,7 @@ CudaSettings CudaSettings::from_environment() {
 CudaCompute::CudaCompute(const std::string& device_id, const model::Architecture& architecture,
                          const compute::ComputeOptions& options, const CudaSettings& settings)
     : m_architecture(architecture), m_options(options), m_device(open_device(device_id)),
+      m_watch(m_device.pci_bus_id, settings.nvml_library),
       m_attention(make_attention(m_device, settings.attention)),
       m_gemm(settings.gemm, m_stream.get()) {
   if (architecture.hidden <= 0 || architecture.vocabulary.size <= 0 || architecture.kinds.empty())
@@ -242,6 +244,13 @@ void CudaCompute::describe() {
   m_facts.peak_memory_Bps = 2e3 * m_device.memory_clock_khz * m_device.memory_bus_bits / 8;
 }
 
+std::vector<std::string> CudaCompute::warnings() const {
+  std::vector<std::string> all = m_warnings;
+  if (std::string sentence = m_watch.summary(); !sentence.empty())
+    all.push_back(std::move(sentence));
+  return all;
+}
+
 Layer& CudaCompute::Kind::take_layer() {
   Layer& layer = *layers[next_layer];
   next_layer = (next_layer + 1) % layers.size();
@@ -333,7 +342,9 @@ std::unique_ptr<measure::Workload> CudaCompute::step(std::int64_t context_tokens
 compute::DeviceBuffer& CudaCompute::kv_buffer(std::uint64_t bytes) {
   if (m_kv_buffer && m_kv_buffer->size_bytes() >= bytes) return *m_kv_buffer;
   m_kv_buffer.reset(); // give the old one back first
-  m_kv_buffer = make_kv_buffer(bytes);
+  const std::optional<int> node = node::pci_numa_node(m_device.pci_bus_id);
+  m_kv_buffer = std::make_unique<CudaDeviceBuffer>(
+      m_device, bytes, node ? std::optional(static_cast<unsigned>(*node)) : std::nullopt);
   return *m_kv_buffer;
 }
 

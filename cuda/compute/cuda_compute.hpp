@@ -2,6 +2,7 @@
 
 #include "compute/compute.hpp"
 #include "compute/memory_plan.hpp"
+#include "cuda/compute/gpu_watch.hpp"
 #include "cuda/compute/layer.hpp"
 #include "cuda/runtime/stream.hpp"
 
@@ -18,6 +19,7 @@ namespace breakeven::cuda {
 struct CudaSettings {
   GemmMode gemm = GemmMode::heuristic;
   std::string attention; ///< name of a provider; empty: the best that is usable
+  std::string nvml_library = node::Nvml::default_library();
   /// From BREAKEVEN_CUDA_GEMM (heuristic, autotuned) and BREAKEVEN_CUDA_ATTENTION. Throws
   /// error::usage for other values.
   static CudaSettings from_environment();
@@ -42,7 +44,7 @@ public:
   std::unique_ptr<measure::Workload> step(std::int64_t context_tokens,
                                           std::int64_t new_tokens) override;
   compute::DeviceBuffer& kv_buffer(std::uint64_t bytes) override;
-  [[nodiscard]] std::vector<std::string> warnings() const override { return m_warnings; }
+  [[nodiscard]] std::vector<std::string> warnings() const override;
 
   // For the workloads.
   struct Kind {
@@ -69,6 +71,7 @@ public:
   /// Runs `work` (which returns device seconds) again and again until the device has lately been
   /// busy for sustained_s more than it has been idle.
   void keep_busy(const std::function<double()>& work);
+  [[nodiscard]] GpuWatch& watch() { return m_watch; }
   /// Tells that work of so many device seconds has just ended.
   void was_busy(double seconds);
 
@@ -86,6 +89,7 @@ private:
   compute::DeviceFacts m_facts;
   std::vector<std::string> m_warnings;
   CudaDevice m_device;
+  GpuWatch m_watch;
   Stream m_stream;
   std::unique_ptr<AttentionProvider> m_attention;
   Gemm m_gemm;
@@ -107,8 +111,5 @@ std::unique_ptr<measure::Workload> make_step_workload(CudaCompute& compute, std:
 std::unique_ptr<measure::Workload> make_attention_workload(CudaCompute& compute, std::size_t kind,
                                                            std::int64_t context,
                                                            std::int64_t tokens);
-
-/// A buffer on the current device, filled through one stream of its own.
-std::unique_ptr<compute::DeviceBuffer> make_kv_buffer(std::uint64_t bytes);
 
 } // namespace breakeven::cuda

@@ -38,17 +38,18 @@ protected:
   void do_prepare() override {
     if (!m_recorded) record();
     set_up();
-    m_compute.keep_busy([this] { return execute(); });
+    m_compute.keep_busy([this] { return execute(false); });
   }
 
   void do_run() override {
-    execute();
+    execute(true);
     m_seconds = 0;
     for (std::size_t i = 0; i < m_segments.size(); ++i)
       m_seconds += m_segments[i].ratio * seconds_between(m_events[i], m_events[i + 1]);
   }
 
   [[nodiscard]] double do_device_seconds() const override { return m_seconds; }
+  [[nodiscard]] bool do_throttled() const override { return m_throttled; }
 
 private:
   struct Segment {
@@ -69,13 +70,17 @@ private:
     m_recorded = true;
   }
 
-  /// Device seconds from first to last event, as they passed.
-  double execute() {
+  /// Device seconds from first to last event, as they passed. The GPU is looked at while it works.
+  double execute(bool look) {
     for (std::size_t i = 0; i < m_segments.size(); ++i) {
       m_events[i].record(m_compute.stream());
       m_segments[i].graph.launch(m_compute.stream());
     }
     m_events.back().record(m_compute.stream());
+    if (look) {
+      m_compute.watch().look();
+      m_throttled = m_compute.watch().throttled();
+    }
     m_events.back().synchronize();
     const double seconds = seconds_between(m_events.front(), m_events.back());
     m_compute.was_busy(seconds);
@@ -85,7 +90,7 @@ private:
   CudaCompute& m_compute;
   std::vector<Segment> m_segments;
   std::vector<Event> m_events;
-  bool m_recorded = false;
+  bool m_recorded = false, m_throttled = false;
   double m_seconds = 0;
 };
 

@@ -15,11 +15,13 @@ const registry<Verb>& verbs() {
     rows.add("calibrate", {"measure this node and write a break-even file", add_calibrate});
     rows.add("show", {"print a break-even file", add_show});
     rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
+    rows.add("verify", {"try on this node whether a break-even file still holds", add_verify});
     rows.add("model",
              {"a model's KV cache, layers, parameters and FLOPs from its config", add_model});
     rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
     rows.add("plan", {"size memory, drives and prefill for a load, without measuring", add_plan});
     rows.add("import", {"make a break-even file of another tool's measurements", add_import});
+    rows.add("compare", {"has a node changed? two break-even files, for people and CI", add_compare});
     return rows;
   }();
   return table;

@@ -44,7 +44,8 @@ struct FakeTable {
     return fake->enter("device_get_attribute");
   }
   static cudaError_t pci_bus_id(char* id, int length, int device) {
-    const std::string text = "0000:0" + std::to_string(device) + ":00.0";
+    const std::string text =
+        fake->pci_bus_id.empty() ? "0000:0" + std::to_string(device) + ":00.0" : fake->pci_bus_id;
     std::strncpy(id, text.c_str(), static_cast<std::size_t>(length));
     return fake->enter("device_get_pci_bus_id");
   }

@@ -25,6 +25,7 @@ public:
   int device_count = 1;
   int driver_version = CUDART_VERSION;
   cudaDeviceProp properties{};
+  std::string pci_bus_id; ///< of every device; empty: 0000:0N:00.0
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;
   /// malloc() hands out addresses without memory behind them: for models larger than this machine.
   bool imaginary_memory = false;

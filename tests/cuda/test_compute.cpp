@@ -223,28 +223,31 @@ TEST_CASE("Settings come from the environment") {
   unsetenv("BREAKEVEN_CUDA_ATTENTION");
 }
 
-TEST_CASE("The KV buffer copies in and out and pins what it is told") {
+TEST_CASE("Throttled samples are marked, and a power limit is told") {
   FakeCuda fake;
-  {
-    const auto buffer = make_kv_buffer(1 << 16);
-    std::vector<std::byte> in(4096, std::byte{42}), out(4096);
-    CHECK(buffer->host_address() == nullptr);
-    buffer->pin_host(in.data(), in.size());
-    CHECK_THAT(buffer->copy_method(), Catch::StartsWith("pinned"));
-    buffer->copy_in(100, in.data(), in.size());
-    buffer->synchronize();
-    buffer->copy_out(100, out.data(), out.size());
-    CHECK(in == out);
-    buffer->unpin_host(in.data());
-    CHECK_THAT(buffer->copy_method(), Catch::StartsWith("pageable"));
-    fake.fail("memcpy_async", cudaErrorInvalidValue);
-    try {
-      buffer->copy_in(0, in.data(), 1);
-      FAIL("nothing was thrown");
-    } catch (const error& e) {
-      CHECK(e.kind() == error_kind::measurement);
-    }
-    CHECK(fake.pending() == cudaSuccess);
-  }
-  CHECK(fake.alive() == 0);
+  fake.imaginary_memory = true;
+  fake.pci_bus_id = "0000:3B:00.0"; // the first GPU of the fake NVML
+  const FakeLt lt(fake);
+  CudaSettings settings;
+  settings.nvml_library = BREAKEVEN_FAKE_NVML;
+  CudaCompute compute("cuda:0", model::read_architecture("llama-3.2-1b"), small_options(),
+                      settings);
+  const auto workload = compute.dense(64);
+  CHECK_FALSE(workload->run().throttled); // at its power limit only
+  REQUIRE(setenv("BREAKEVEN_FAKE_NVML", "hot", 1) == 0);
+  CHECK(workload->run().throttled);
+  unsetenv("BREAKEVEN_FAKE_NVML");
+  CHECK_THAT(compute.warnings().back(), Contains("at its power limit in 2 of 2 samples"));
+}
+
+TEST_CASE("A GPU that NVML does not show is used without being watched") {
+  FakeCuda fake;
+  fake.imaginary_memory = true;
+  const FakeLt lt(fake);
+  CudaSettings settings;
+  settings.nvml_library = "libnothing-of-the-kind.so";
+  CudaCompute compute("cuda:0", model::read_architecture("llama-3.2-1b"), small_options(),
+                      settings);
+  CHECK_FALSE(compute.dense(64)->run().throttled);
+  CHECK_THAT(compute.warnings().back(), Contains("were not watched"));
 }

@@ -1,0 +1,216 @@
+#include "verify/points.hpp"
+
+#include "fit/fit.hpp"
+#include "support/text.hpp"
+#include "support/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace breakeven::verify {
+namespace {
+
+/// How far from the break-even length "just below" and "just above" lie at least: nearer, the two
+/// times differ by less than a short measurement can tell.
+constexpr double step_away = 1.25;
+/// A device runs steps whole up to about this time, and a sample of their layers beyond.
+constexpr double sampled_from_s = 0.1;
+/// Rate at which loaded bytes are checked, outside of the timed region.
+constexpr double check_Bps = 2e9;
+/// No single question may take more of the time than this share.
+constexpr double largest_share = 0.34;
+
+double layers_share(const profile::Model& model) {
+  std::int64_t layers = 0;
+  for (const profile::LayerKind& kind : model.layer_kinds)
+    layers += kind.count;
+  return layers > 0 ? static_cast<double>(model.layer_kinds.size()) / static_cast<double>(layers)
+                    : 1;
+}
+
+class Asker {
+public:
+  Asker(const profile::BreakEvenFile& file, Selection& selection)
+      : m_file(file), m_selection(selection) {}
+
+  void whole(std::size_t tier, double tokens, Place place) {
+    const std::int64_t cached = loadable_near(m_file, tokens);
+    if (cached > 0) add({tier, cached, cached + 1, place});
+  }
+
+  void partial(std::size_t tier, std::int64_t prompt, double fraction) {
+    const std::int64_t unit = m_file.model.block_tokens;
+    const auto wanted = static_cast<std::int64_t>(fraction * static_cast<double>(prompt));
+    const std::int64_t cached = fit::loadable_tokens(m_file.model, wanted / unit * unit);
+    if (cached > 0) add({tier, cached, prompt, Place::partial});
+  }
+
+private:
+  /// A length may be asked for twice: the shortest one can lie just below the break-even.
+  void add(const Question& question) {
+    for (const Question& other : m_selection.questions)
+      if (other.tier == question.tier && other.cached == question.cached &&
+          other.prompt == question.prompt)
+        return;
+    m_selection.questions.push_back(question);
+  }
+  const profile::BreakEvenFile& m_file;
+  Selection& m_selection;
+};
+
+struct Asked {
+  double tokens = 0;
+  Place place = Place::at;
+};
+
+/// The lengths that test a claim, most decisive first.
+std::vector<Asked> asked_of(const profile::BreakEven& claim, double shortest, double longest) {
+  const double at = static_cast<double>(claim.tokens);
+  if (claim.verdict == profile::Verdict::at) {
+    const double below = std::min(static_cast<double>(claim.lo_tokens) - 1, at / step_away);
+    const double above = std::max(static_cast<double>(claim.hi_tokens) + 1, at * step_away);
+    return {{std::min(above, longest), Place::above},
+            {std::max(below, shortest), Place::below},
+            {at, Place::at}};
+  }
+  return {{shortest, Place::shortest},
+          {std::sqrt(shortest * longest), Place::between},
+          {longest, Place::longest}};
+}
+
+} // namespace
+
+double CostModel::prefill_s(std::int64_t context, std::int64_t new_tokens) const {
+  const double share = layers_share(file.model);
+  double sum = 0;
+  while (new_tokens > 0) {
+    const std::int64_t step = std::min(new_tokens, file.model.chunk_tokens);
+    const double seconds = forecast.prefill_s(context, step);
+    sum += std::min(seconds, std::max(sampled_from_s, share * seconds));
+    context += step;
+    new_tokens -= step;
+  }
+  return sum;
+}
+
+double CostModel::hit_s(const Question& question) const {
+  const auto bytes = static_cast<double>(fit::kv_bytes(file.model, question.cached));
+  return forecast.load_s(question.tier, question.cached) + bytes / check_Bps +
+         prefill_s(question.cached, question.prompt - question.cached);
+}
+
+std::int64_t loadable_near(const profile::BreakEvenFile& file, double tokens) {
+  const auto [shortest, longest] =
+      std::minmax_element(file.calibrated_lengths.begin(), file.calibrated_lengths.end());
+  const auto unit = static_cast<double>(file.model.block_tokens);
+  const auto near = static_cast<std::int64_t>(std::round(tokens / unit) * unit);
+  return fit::loadable_tokens(file.model, std::clamp(near, *shortest, *longest));
+}
+
+Selection all_questions(const profile::BreakEvenFile& file, const std::vector<std::size_t>& tiers) {
+  Selection selection;
+  Asker asker(file, selection);
+  const auto [shortest, longest] =
+      std::minmax_element(file.calibrated_lengths.begin(), file.calibrated_lengths.end());
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    for (const std::size_t tier : tiers) {
+      const std::vector<Asked> asked =
+          asked_of(file.tiers[tier].break_even, static_cast<double>(*shortest),
+                   static_cast<double>(*longest));
+      asker.whole(tier, asked[rank].tokens, asked[rank].place);
+    }
+  for (const std::int64_t prompt : {std::int64_t{8192}, std::int64_t{32768}}) {
+    if (prompt > *longest) {
+      selection.left_out.push_back(
+          fmt::format("hits in prompts of {} tokens: the file was calibrated up to {}",
+                      format_tokens(prompt), format_tokens(*longest)));
+      continue;
+    }
+    for (const double fraction : {0.5, 0.9, 0.1})
+      for (const std::size_t tier : tiers)
+        asker.partial(tier, prompt, fraction);
+  }
+  return selection;
+}
+
+Selection within(Selection selection, const CostModel& cost, double seconds, int runs) {
+  Selection kept;
+  kept.left_out = std::move(selection.left_out);
+  std::set<std::int64_t> prompts; // a prompt is recomputed once for all tiers
+  double spent_s = 0;
+  const auto price = [&](const Question& q) {
+    const double recompute_s = prompts.count(q.prompt) > 0 ? 0 : cost.prefill_s(0, q.prompt);
+    return runs * (cost.hit_s(q) + recompute_s);
+  };
+  const auto keep = [&](const Question& q) {
+    spent_s += price(q);
+    prompts.insert(q.prompt);
+    kept.questions.push_back(q);
+  };
+  const auto fits = [&](const Question& q) {
+    return spent_s + price(q) <= seconds && price(q) <= largest_share * seconds;
+  };
+  std::vector<Question> dropped;
+  for (Question q : selection.questions) {
+    const std::int64_t asked = q.cached;
+    // Halving keeps the replacement a calibrated length.
+    while (q.place == Place::longest && !fits(q) && q.cached > 2048) {
+      q.cached = loadable_near(cost.file, static_cast<double>(q.cached) / 2);
+      q.prompt = q.cached + 1;
+    }
+    if (!fits(q)) {
+      dropped.push_back(q);
+      continue;
+    }
+    if (q.cached != asked)
+      kept.left_out.push_back(fmt::format("{}: {} tokens do not fit into the budget, {} stand in",
+                                          printable(cost.file.tiers[q.tier].name),
+                                          format_tokens(asked), format_tokens(q.cached)));
+    keep(q);
+  }
+  for (std::size_t tier = 0; tier < cost.file.tiers.size(); ++tier) {
+    const auto of_tier = [&](const Question& q) { return q.tier == tier && q.whole(); };
+    if (std::any_of(kept.questions.begin(), kept.questions.end(), of_tier)) continue;
+    const Question* cheapest = nullptr;
+    for (const Question& q : dropped)
+      if (of_tier(q) && (cheapest == nullptr || price(q) < price(*cheapest))) cheapest = &q;
+    if (cheapest == nullptr) continue;
+    const Question first = *cheapest;
+    std::erase_if(dropped, [&](const Question& q) {
+      return q.tier == first.tier && q.cached == first.cached && q.prompt == first.prompt;
+    });
+    keep(first);
+  }
+  leave_out(kept, cost.file, dropped, "not within the budget");
+  return kept;
+}
+
+void leave_out(Selection& selection, const profile::BreakEvenFile& file,
+               const std::vector<Question>& questions, const std::string& why) {
+  std::map<std::string, std::set<std::int64_t>> partial, whole;
+  for (const Question& q : questions) {
+    if (q.whole())
+      whole[printable(file.tiers[q.tier].name)].insert(q.cached);
+    else
+      partial[printable(file.tiers[q.tier].name)].insert(q.prompt);
+  }
+  const auto list = [](const std::set<std::int64_t>& tokens) {
+    std::string text;
+    for (const std::int64_t each : tokens)
+      text += (text.empty() ? "" : ", ") + format_tokens(each);
+    return text;
+  };
+  for (const auto& [name, tokens] : whole)
+    selection.left_out.push_back(
+        fmt::format("{}: prefixes of {} tokens: {}", name, list(tokens), why));
+  for (const auto& [name, prompts] : partial)
+    selection.left_out.push_back(
+        fmt::format("{}: hits in prompts of {} tokens: {}", name, list(prompts), why));
+}
+
+} // namespace breakeven::verify
