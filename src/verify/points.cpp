@@ -23,7 +23,7 @@ constexpr double sampled_from_s = 0.1;
 /// Rate at which loaded bytes are checked, outside of the timed region.
 constexpr double check_Bps = 2e9;
 /// No single question may take more of the time than this share.
-constexpr double largest_share = 0.34;
+constexpr double largest_share = 0.5;
 
 double layers_share(const profile::Model& model) {
   std::int64_t layers = 0;
@@ -31,6 +31,13 @@ double layers_share(const profile::Model& model) {
     layers += kind.count;
   return layers > 0 ? static_cast<double>(model.layer_kinds.size()) / static_cast<double>(layers)
                     : 1;
+}
+
+bool asked_already(const std::vector<Question>& questions, const Question& question) {
+  return std::any_of(questions.begin(), questions.end(), [&](const Question& other) {
+    return other.tier == question.tier && other.cached == question.cached &&
+           other.prompt == question.prompt;
+  });
 }
 
 class Asker {
@@ -53,11 +60,7 @@ public:
 private:
   /// A length may be asked for twice: the shortest one can lie just below the break-even.
   void add(const Question& question) {
-    for (const Question& other : m_selection.questions)
-      if (other.tier == question.tier && other.cached == question.cached &&
-          other.prompt == question.prompt)
-        return;
-    m_selection.questions.push_back(question);
+    if (!asked_already(m_selection.questions, question)) m_selection.questions.push_back(question);
   }
   const profile::BreakEvenFile& m_file;
   Selection& m_selection;
@@ -167,6 +170,7 @@ Selection within(Selection selection, const CostModel& cost, double seconds, int
       dropped.push_back(q);
       continue;
     }
+    if (asked_already(kept.questions, q)) continue; // a stand-in may be there in its own right
     if (q.cached != asked)
       kept.left_out.push_back(fmt::format("{}: {} tokens do not fit into the budget, {} stand in",
                                           printable(cost.file.tiers[q.tier].name),
@@ -186,7 +190,7 @@ Selection within(Selection selection, const CostModel& cost, double seconds, int
     });
     keep(first);
   }
-  leave_out(kept, cost.file, dropped, "not within the budget");
+  kept.spare = std::move(dropped);
   return kept;
 }
 

@@ -15,7 +15,7 @@ namespace breakeven::verify {
 namespace {
 
 constexpr int rounds_after_first = 2;
-constexpr double target_half_width = 0.01;
+constexpr double target_half_width = 0.015;
 constexpr double whole_hit_weight = 4;
 
 } // namespace

@@ -16,7 +16,7 @@ TEST_CASE("every verb of the tool is in the README") {
   const Sandbox box;
   const std::string readme = box.read(BREAKEVEN_SOURCE_DIR "/README.md");
   const std::string help = box.run("breakeven --help").out;
-  for (const char* verb : {"calibrate", "show", "check", "verify", "model", "predict", "plan", "import"}) {
+  for (const char* verb : {"calibrate", "show", "check", "verify", "doctor", "model", "predict", "plan", "import"}) {
     CHECK(help.find(verb) != std::string::npos);
     CHECK(readme.find("| `" + std::string(verb) + "` |") != std::string::npos);
   }
