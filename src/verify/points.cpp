@@ -89,6 +89,9 @@ std::vector<Asked> asked_of(const profile::BreakEven& claim, double shortest, do
 } // namespace
 
 double CostModel::prefill_s(std::int64_t context, std::int64_t new_tokens) const {
+  constexpr std::int64_t most_steps = 4096; // beyond, no budget suffices, and any answer will do
+  if (new_tokens / file.model.chunk_tokens > most_steps)
+    return forecast.prefill_s(context, new_tokens);
   const double share = layers_share(file.model);
   double sum = 0;
   while (new_tokens > 0) {

@@ -29,7 +29,10 @@ public:
   Verification(const profile::BreakEvenFile& file, const Request& request,
                calibrate::Progress& progress, std::stop_token stop)
       : m_file(file), m_request(request), m_progress(progress), m_stop(std::move(stop)),
-        m_forecast(file), m_choices(choose_tiers(file, request)) {}
+        m_forecast(file), m_choices(choose_tiers(file, request)) {
+    if (file.calibrated_lengths.empty())
+      throw error(error_kind::bad_input, "the file names no calibrated_lengths to verify");
+  }
 
   Report run() {
     ask();
