@@ -2,6 +2,8 @@
 
 #include "breakeven/step_curve.hpp"
 
+#include <limits>
+
 namespace breakeven {
 
 /// Precomputes the tables of a StepCurve from its axes and values: what makes a query O(1).
@@ -62,6 +64,10 @@ private:
   /// into the next bucket: 1 / chunk >= 2^-40 against 2^-53.
   void derive_hints() noexcept {
     StepCurve& s = m_curve;
+    for (int q = 0; q < s.m_contexts; ++q)
+      s.m_context_end[q] = q + 1 < s.m_contexts ? s.m_context[q + 1] : endless;
+    for (int j = 0; j + 1 < s.m_news; ++j)
+      s.m_new_end[j] = j + 2 < s.m_news ? s.m_new[j + 1] : endless;
     for (int i = 0; i < StepCurve::context_hints; ++i) {
       const double begin = i * static_cast<double>(s.m_chunk);
       int q = 0;
@@ -172,6 +178,7 @@ private:
     }
   }
 
+  static constexpr double endless = std::numeric_limits<double>::infinity();
   StepCurve& m_curve;
   const double* m_values;
 };

@@ -42,7 +42,8 @@ public:
   std::int64_t begin, end;
   std::int64_t chunk_tokens; ///< of the tier
   double chunk_s;            ///< pieces of one tier chunk
-  bool extrapolated;         ///< more loads in flight than were measured
+  double end_s; ///< no load just below or above `end` is faster; set where another part follows
+  bool extrapolated; ///< more loads in flight than were measured
 
   LoadPart() noexcept {} // NOLINT: filled by set(); 16 of them are not worth clearing
 
@@ -76,6 +77,8 @@ public:
     return m_base_s + chunk_s * chunks(tokens + chunk_tokens - 1) +
            m_byte_s * m_kv->token_bytes(static_cast<double>(tokens) - m_resident);
   }
+  /// What a hybrid model's state adds, whatever the length.
+  [[nodiscard]] double state_s() const noexcept { return m_state_s; }
   /// load_s with tier chunks counted in fractions: concave in `tokens`, never more than load_s.
   [[nodiscard]] double least_s(double tokens) const noexcept {
     return m_state_s + m_base_s + chunk_s * (tokens * m_inverse_chunk) +
@@ -94,6 +97,11 @@ public:
   [[nodiscard]] double fraction_of_chunk(std::int64_t tokens) const noexcept {
     const std::int64_t over = whole::ceil_to(tokens, chunk_tokens) - tokens;
     return 1 - static_cast<double>(over) * m_inverse_chunk;
+  }
+
+  /// load_s - least_s: pieces of the last tier chunk that a length pays for and does not fill.
+  [[nodiscard]] double unfilled_s(std::int64_t tokens) const noexcept {
+    return chunk_s - chunk_s * fraction_of_chunk(tokens);
   }
 
 private:

@@ -30,6 +30,19 @@ protected:
     m_best_prefill_s = prefill;
   }
 
+  /// A bound at or above this cannot win by more than rounding.
+  [[nodiscard]] double worth() const noexcept { return m_best - m_best * 1e-12; }
+
+  /// What each token less than `tokens` to load adds to the cost of computing, at least.
+  [[nodiscard]] double least_rise_s(std::int64_t tokens) const noexcept {
+    return m_weight * per_token_s(m_curve.least_rise_s(m_prompt, m_prompt - tokens, chunk()));
+  }
+  /// The same, cheaper and lower.
+  [[nodiscard]] double least_rise_anywhere_s(std::int64_t tokens) const noexcept {
+    return m_weight *
+           per_token_s(m_curve.least_rise_anywhere_s(m_prompt, m_prompt - tokens, chunk()));
+  }
+
   /// Looks at the lengths lo, lo + unit, ..., hi. `hidden`: all of them load within the queue
   /// wait; otherwise none does. hi has been considered: its cost is m_last_cost.
   ///
@@ -69,13 +82,20 @@ protected:
 
   const StepCurve& m_curve;
   std::int64_t m_prompt = 0, m_unit = 1;
-  std::int64_t m_period = 1; ///< least common multiple of unit and chunk
+  std::int64_t m_period = 1; ///< least common multiple of unit and chunk; set before a search
   double m_wait = 0, m_weight = 1;
   double m_best = 0, m_best_load_s = 0, m_best_prefill_s = 0;
   std::int64_t m_best_tokens = -1; ///< -1 = recompute
   double m_last_cost = 0, m_last_load_s = 0, m_last_prefill_s = 0;
 
 private:
+  [[nodiscard]] std::int64_t chunk() const noexcept { return m_curve.chunk_tokens(); }
+  /// Whole chunks of further tokens to compute are steps of their own, whatever the rest is.
+  [[nodiscard]] double per_token_s(double rest_s) const noexcept {
+    const double whole_s = m_curve.least_chunk_s() * m_curve.inverse_chunk();
+    return rest_s < whole_s ? rest_s : whole_s;
+  }
+
   /// Where hi lies inside a tier chunk, the lengths down to the chunk's edge cost the same pieces.
   /// When less of that chunk is no better, goes on from the edge, which it considers; hi otherwise.
   [[nodiscard]] std::int64_t skip_started_chunk(const LoadPart& part, std::int64_t lo,
@@ -94,26 +114,23 @@ private:
   [[nodiscard]] bool tail_is_dearer(const LoadPart& part, std::int64_t hi, std::int64_t span,
                                     double per_token_s, bool hidden) const noexcept {
     const std::int64_t fresh = m_prompt - hi;
-    const double partial = hidden ? 0 : part.chunk_s - part.chunk_s * part.fraction_of_chunk(hi);
+    const double partial = hidden ? 0 : part.unfilled_s(hi);
     const double spare = m_last_cost - partial - worth();
     if (spare < 0) return false;
     if (m_weight * m_curve.least_rise_anywhere_s(m_prompt, fresh, span) >= per_token_s) return true;
     const double deficit = per_token_s - m_weight * m_curve.least_rise_s(m_prompt, fresh, span);
     return deficit * static_cast<double>(span) <= spare;
   }
-  /// A bound at or above this cannot win by more than rounding.
-  [[nodiscard]] double worth() const noexcept { return m_best - m_best * 1e-12; }
 
   /// All candidates in [lo, hi], run by run: a run keeps the number of full chunks, so that the
   /// compute time is continuous.
   void search_range(const LoadPart& part, std::int64_t lo, std::int64_t hi, bool hidden) noexcept {
-    const std::int64_t chunk = m_curve.chunk_tokens();
     const std::int64_t last = m_prompt - lo;
     consider(part, lo);
     std::int64_t fresh = m_prompt - hi;
     for (std::int64_t chunks = m_curve.full_chunks(fresh); fresh < last; ++chunks) {
-      const std::int64_t done = chunks * chunk;
-      const std::int64_t end = done + chunk < last ? done + chunk : last;
+      const std::int64_t done = chunks * chunk();
+      const std::int64_t end = done + chunk() < last ? done + chunk() : last;
       search_run(part, chunks, fresh - done, end - done, hidden);
       fresh = end;
     }

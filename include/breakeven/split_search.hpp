@@ -21,11 +21,12 @@ public:
     if (decision.reason != Reason::load_is_faster) return decision;
     const double all_s = m_curve.prefill_s(m_resident, m_prompt - m_resident);
     m_best = m_weight * all_s;
-    // The longest hit first: where it wins, it rules the shorter ones out quickly.
-    search_part(m_part[m_parts - 1]);
-    const double usable_load_s = m_usable_load_s, usable_prefill_s = m_usable_prefill_s;
-    for (int i = m_parts - 2; i >= 0; --i)
-      search_part(m_part[i]);
+    // The longest hit first: where it wins, it mostly rules all shorter ones out.
+    consider(m_part[m_parts - 1], m_usable);
+    const double usable_load_s = m_last_load_s, usable_prefill_s = m_last_prefill_s;
+    if (m_wait > 0 || (shorter_may_win(least_rise_anywhere_s(m_usable)) &&
+                       shorter_may_win(least_rise_s(m_usable))))
+      search_parts();
 
     decision.load = m_best_tokens >= 0;
     if (!decision.load) decision.reason = Reason::recompute_is_faster;
@@ -70,7 +71,6 @@ private:
     m_unit = m_query.block.value > 0 ? m_query.block.value : m_policy.block_tokens();
     if (m_policy.checkpoint_tokens() > 0)
       m_unit = whole::least_common_multiple(m_unit, m_policy.checkpoint_tokens());
-    m_period = whole::least_common_multiple(m_unit, m_curve.chunk_tokens());
     const Reason stopped = add_parts();
     if (m_parts == 0 || stopped == Reason::bad_query) return stopped;
     m_usable = whole::floor_to(m_part[m_parts - 1].end, m_unit);
@@ -91,26 +91,58 @@ private:
       if (end <= position) continue;
       const Reason obstacle = m_policy.obstacle(segment.tier);
       if (obstacle != Reason::load_is_faster) return obstacle;
+      if (m_parts > 0) before_s = m_part[m_parts - 1].without_state_s(position);
+      const double end_s = before_s;
       if (m_busy_s != nullptr && m_busy_s[segment.tier.index] > before_s)
         before_s = m_busy_s[segment.tier.index];
       m_tier[m_parts] = segment.tier.index;
       LoadPart& part = m_part[m_parts++];
       part.set(m_policy, segment, m_resident, position, end, before_s);
-      before_s = part.without_state_s(end);
+      if (m_parts > 1) m_part[m_parts - 2].end_s = end_s + least_state_s();
       position = end;
     }
     return Reason::nothing_cached;
   }
 
+  /// The state comes from the tier of the last token loaded: around the end of the last part but
+  /// one, from either of two.
+  [[nodiscard]] double least_state_s() const noexcept {
+    const double a = m_part[m_parts - 2].state_s(), b = m_part[m_parts - 1].state_s();
+    return a < b ? a : b;
+  }
+
+  /// Whether a length below m_usable, just considered, may cost less than the best so far, by a
+  /// lower bound over all parts at once: each token less to load adds `rise` to the cost of
+  /// computing. That is a line and the load of a part at least concave: its ends tell.
+  [[nodiscard]] bool shorter_may_win(double rise) const noexcept {
+    const double usable = static_cast<double>(m_usable);
+    const double spare = m_last_cost - worth(), base = spare - m_last_load_s + rise * usable;
+    const LoadPart& last = m_part[m_parts - 1];
+    bool may = spare < last.unfilled_s(m_usable);
+    for (int i = m_parts - 2; i >= 0; --i) {
+      const LoadPart& part = m_part[i];
+      may |= base - rise * static_cast<double>(part.end) + part.end_s < part.unfilled_s(part.end);
+    }
+    const double begin = static_cast<double>(m_part[0].begin);
+    return may || base - rise * begin + m_part[0].least_s(begin) < 0;
+  }
+
+  /// m_usable, the longest length of the last part, has just been considered.
+  void search_parts() noexcept {
+    m_period = whole::least_common_multiple(m_unit, m_curve.chunk_tokens());
+    std::int64_t hi = m_usable;
+    for (int i = m_parts - 1;;) {
+      search_part(m_part[i], hi);
+      if (--i < 0) return;
+      hi = whole::floor_to(m_part[i].end, m_unit);
+      if (hi > m_part[i].begin) consider(m_part[i], hi);
+    }
+  }
   /// Splits a part where its load stops hiding behind the queue wait: on either side the cost of
-  /// loading is concave in the length.
-  void search_part(const LoadPart& part) noexcept {
+  /// loading is concave in the length. `hi` has just been considered.
+  void search_part(const LoadPart& part, std::int64_t hi) noexcept {
     const std::int64_t lo = whole::floor_to(part.begin, m_unit) + m_unit;
-    const std::int64_t hi = whole::floor_to(part.end, m_unit);
     if (lo > hi) return;
-    consider(part, hi);
-    m_usable_load_s = m_last_load_s;
-    m_usable_prefill_s = m_last_prefill_s;
     if (m_wait <= 0) return search_region(part, lo, hi, false);
     if (m_last_load_s <= m_wait) return search_region(part, lo, hi, true);
     const std::int64_t hidden = longest_hidden(part, lo, hi);
@@ -149,7 +181,6 @@ private:
   const Query& m_query;
   const double* m_busy_s;
   std::int64_t m_resident = 0, m_usable = 0;
-  double m_usable_load_s = 0, m_usable_prefill_s = 0;
   int m_parts = 0;
   int m_tier[max_segments];
   LoadPart m_part[max_segments];

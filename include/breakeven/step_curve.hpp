@@ -137,7 +137,7 @@ private:
   /// `whole`: full chunks in c.
   [[nodiscard]] int context_cell(double c, std::int64_t whole) const noexcept {
     int q = m_context_hint[whole < context_hints ? whole : context_hints - 1];
-    while (q + 1 < m_contexts && c >= m_context[q + 1])
+    while (c >= m_context_end[q])
       ++q;
     return q;
   }
@@ -147,7 +147,7 @@ private:
   [[nodiscard]] int new_cell(double n) const noexcept {
     const auto bucket = static_cast<std::int64_t>(n * m_inverse_chunk * new_hints);
     int j = m_new_hint[bucket < new_hints ? bucket : new_hints - 1];
-    while (j + 2 < m_news && n >= m_new[j + 1])
+    while (n >= m_new_end[j])
       ++j;
     return j;
   }
@@ -198,6 +198,7 @@ private:
   int m_contexts = 0, m_news = 0, m_offsets = 0;
   double m_context[max_context_points] = {};
   double m_new[max_new_points] = {}; ///< first 0 (the limit of a step as new goes to 0), last chunk
+  double m_context_end[max_context_points] = {}, m_new_end[max_new_points] = {}; ///< of a cell
   double m_inverse_gap[max_context_points] = {}; ///< between context points
   double m_inverse_width[max_new_points] = {};
   std::uint8_t m_context_hint[context_hints] = {}, m_new_hint[new_hints] = {};

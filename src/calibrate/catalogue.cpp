@@ -1,6 +1,5 @@
 #include "calibrate/catalogue.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace breakeven::calibrate {
@@ -21,25 +20,15 @@ void Catalogue::sample(double seconds, const std::function<double(Id)>& importan
     ids.push_back(id);
     workloads.push_back(m_entries[id].workload.get());
     options.importance.push_back(weight);
+    if (m_round > 0) options.continued.push_back(m_entries[id].series);
   }
   if (workloads.empty()) return;
   options.max_seconds_total = seconds;
   options.seed = ++m_round;
-  if (m_round > 1) options.max_warmup_runs = 1; // still warm from the round before
   std::vector<measure::Series> found =
       measure::sample_interleaved(workloads, options, stop, progress);
   for (std::size_t i = 0; i < ids.size(); ++i)
-    merge(m_entries[ids[i]].series, std::move(found[i]));
-}
-
-void Catalogue::merge(measure::Series& all, measure::Series&& more) {
-  std::vector<double> seconds = std::move(all.seconds);
-  const std::size_t discarded = all.discarded_throttled, warmup = all.warmup_runs;
-  seconds.insert(seconds.end(), more.seconds.begin(), more.seconds.end());
-  all = std::move(more);
-  all.seconds = std::move(seconds);
-  all.discarded_throttled += discarded;
-  all.warmup_runs += warmup;
+    m_entries[ids[i]].series = std::move(found[i]);
 }
 
 profile::Measurement Catalogue::measurement(Id id) const {

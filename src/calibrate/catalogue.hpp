@@ -31,7 +31,6 @@ private:
     std::unique_ptr<measure::Workload> workload;
     measure::Series series;
   };
-  static void merge(measure::Series& all, measure::Series&& more);
   std::vector<Entry> m_entries;
   std::uint64_t m_round = 0;
 };

@@ -22,6 +22,7 @@ const registry<Verb>& verbs() {
     rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
     rows.add("plan", {"size memory, drives and prefill for a load, without measuring", add_plan});
     rows.add("import", {"make a break-even file of another tool's measurements", add_import});
+    rows.add("compare", {"has a node changed? two break-even files, for people and CI", add_compare});
     return rows;
   }();
   return table;

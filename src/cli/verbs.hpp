@@ -14,5 +14,6 @@ void add_model(CLI::App& command, Outcome& outcome);
 void add_predict(CLI::App& command, Outcome& outcome);
 void add_plan(CLI::App& command, Outcome& outcome);
 void add_import(CLI::App& command, Outcome& outcome);
+void add_compare(CLI::App& command, Outcome& outcome);
 
 } // namespace breakeven::cli

@@ -44,6 +44,8 @@ SamplerOptions checked(SamplerOptions options, std::size_t workloads) {
           "the sampling time caps must not be negative");
   require(options.importance.empty() || options.importance.size() == workloads,
           "there must be one sampling importance per workload, or none");
+  require(options.continued.empty() || options.continued.size() == workloads,
+          "there must be one earlier series per workload to go on from, or none");
   for (const double weight : options.importance)
     require(std::isfinite(weight) && weight > 0, "a sampling importance must be above 0");
   if (!options.clock) options.clock = steady_seconds;
@@ -62,6 +64,8 @@ public:
       m_tasks.emplace_back(*workloads[i], m_options,
                            m_options.importance.empty() ? 1 : m_options.importance[i],
                            [this] { return left_s(); });
+    for (std::size_t i = 0; i < m_options.continued.size(); ++i)
+      m_tasks[i].go_on_from(m_options.continued[i]);
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -104,6 +108,13 @@ private:
     return tasks;
   }
 
+  std::vector<SamplerTask*> without_samples() {
+    std::vector<SamplerTask*> tasks;
+    for (SamplerTask& task : m_tasks)
+      if (task.samples() == 0) tasks.push_back(&task);
+    return tasks;
+  }
+
   std::vector<SamplerTask*> unfinished() {
     std::vector<SamplerTask*> tasks;
     for (SamplerTask& task : m_tasks)
@@ -114,7 +125,7 @@ private:
   /// One run of everything, whatever the caps: it tells what each costs, and is the sample of last
   /// resort for a workload that cannot be run again in time.
   void first_runs() {
-    for (SamplerTask* task : shuffled(unfinished())) {
+    for (SamplerTask* task : shuffled(without_samples())) {
       if (m_stop.stop_requested()) return;
       task->warm_up();
       if (!report(*task)) return;

@@ -37,6 +37,13 @@ SamplerTask::SamplerTask(Workload& workload, const SamplerOptions& options, doub
       std::make_unique<StopAtTimeCap>(options.max_seconds_each, std::move(total_left_s)));
 }
 
+void SamplerTask::go_on_from(const Series& earlier) {
+  m_series = earlier;
+  m_series.name = m_workload->name();
+  m_last_cost_s = earlier.last_run_s;
+  m_warm = !earlier.seconds.empty();
+}
+
 Observation SamplerTask::run() {
   const double start = m_options->clock();
   Observation observation = m_workload->run();
@@ -118,6 +125,7 @@ Series SamplerTask::finish() {
       series.seconds.push_back(*m_spare_throttled_s);
   }
   series.stopped = m_stopped.value_or(StopReason::time_cap);
+  series.last_run_s = m_last_cost_s;
   series.noise = relative_noise(series.seconds);
   series.drift = relative_drift(series.seconds);
   const bool enough_to_tell = series.seconds.size() >= m_options->min_samples;

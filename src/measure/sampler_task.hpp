@@ -14,6 +14,9 @@ public:
   SamplerTask(Workload& workload, const SamplerOptions& options, double importance,
               std::function<double()> total_left_s);
 
+  /// Takes over the samples of an earlier call; with any, the task counts as warm.
+  void go_on_from(const Series& earlier);
+
   /// Both return the wall time of the run by options.clock.
   double warm_up();
   double sample();

@@ -90,6 +90,36 @@ TEST_CASE("the split found costs what exhaustive search over all block boundarie
   CHECK(partial > files / 25);
 }
 
+TEST_CASE("where the last token lies decides what a hybrid's state costs") {
+  // A longer hit may be faster to load when its last part lies in the faster tier, and shorter ones
+  // within that part faster still.
+  std::mt19937_64 random(11);
+  int loads = 0;
+  for (int i = 0; i < 2000; ++i) {
+    File file = random_file(random, 0.0);
+    if (file.tiers.size() < 2) continue;
+    file.checkpoint = 16 << random() % 3;
+    file.state_bytes = 1'000'000 << random() % 8;
+    // A memory-bound step: computing a few tokens more costs next to nothing.
+    file.dense.assign(file.dense.size(), file.dense[0]);
+    for (double& rate : file.tiers[0].bandwidth_Bps)
+      rate *= 100;
+    const Policy policy = make_policy(file);
+    for (int k = 0; k < 4; ++k) {
+      Request request = random_request(random, file, 2);
+      const auto first = static_cast<std::int64_t>(1 + random() % 400);
+      const auto end = first + static_cast<std::int64_t>(1 + random() % 400);
+      request.parts = {{1, first}, {0, end}};
+      request.resident = 0;
+      request.queue_wait_s = 0;
+      request.prompt = end + static_cast<std::int64_t>(1 + random() % 100);
+      check_against_exhaustive(file, policy, request);
+      loads += decide(policy, to_query(request)).load;
+    }
+  }
+  CHECK(loads > 200);
+}
+
 TEST_CASE("the decision is the inequality of the README") {
   const File file = plain();
   const Policy policy = make_policy(file);

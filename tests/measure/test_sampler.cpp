@@ -155,6 +155,32 @@ TEST_CASE("short time goes where the uncertainty is") {
   CHECK(weighted[1].seconds.size() > weighted[0].seconds.size());
 }
 
+TEST_CASE("a later call goes on from the samples of an earlier one") {
+  Clock clock;
+  FakeWorkload quick("quick", clock, noisy(0.1, 0.3, 3)), slow("slow", clock, noisy(3, 0.3, 4));
+  SamplerOptions options = options_of(clock);
+  options.max_seconds_total = 20;
+  options.max_samples = 1000;
+  options.target_relative_half_width = 0.001;
+  const auto first = sample({&quick, &slow}, options);
+  CHECK(first[1].last_run_s > 2);
+
+  const int quick_runs = quick.runs, slow_runs = slow.runs;
+  const double start_s = clock.now_s;
+  options.continued = first;
+  options.max_seconds_total = 1; // no time for a run of the slow one, nor for a warm-up
+  const auto second = sample({&quick, &slow}, options);
+  CHECK(clock.now_s - start_s <= 1);
+  CHECK(slow.runs == slow_runs);
+  CHECK(second[1].seconds == first[1].seconds);
+  CHECK(second[1].stopped == StopReason::time_cap);
+  CHECK(quick.runs > quick_runs);
+  CHECK(second[0].warmup_runs == first[0].warmup_runs);
+  REQUIRE(second[0].seconds.size() ==
+          first[0].seconds.size() + static_cast<std::size_t>(quick.runs - quick_runs));
+  CHECK(std::equal(first[0].seconds.begin(), first[0].seconds.end(), second[0].seconds.begin()));
+}
+
 TEST_CASE("one workload's cap stops it alone") {
   Clock clock;
   FakeWorkload a("a", clock, noisy(1, 0.3, 3)), b("b", clock, noisy(0.01, 0.3, 4));
@@ -271,5 +297,6 @@ TEST_CASE("options out of range are refused, and no workload is no series") {
   refused([](SamplerOptions& o) { o.max_seconds_total = -1; });
   refused([](SamplerOptions& o) { o.importance = {1, 2}; });
   refused([](SamplerOptions& o) { o.importance = {0}; });
+  refused([](SamplerOptions& o) { o.continued = std::vector<Series>(2); });
   CHECK(a.runs == 0);
 }
