@@ -16,6 +16,7 @@ const registry<Verb>& verbs() {
     rows.add("show", {"print a break-even file", add_show});
     rows.add("check", {"decide for one prompt: exit 0 load, 1 recompute", add_check});
     rows.add("verify", {"try on this node whether a break-even file still holds", add_verify});
+    rows.add("doctor", {"look for what spoils measurements or slows loads here", add_doctor});
     rows.add("model",
              {"a model's KV cache, layers, parameters and FLOPs from its config", add_model});
     rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
