@@ -78,6 +78,8 @@ CudaCompute::~CudaCompute() {
 
 void CudaCompute::check_kinds() {
   const auto warn = [&](const std::string& sentence) { m_warnings.push_back(sentence); };
+  warn("the CUDA back end of this version has not been checked on a GPU: run scripts/gpu_check, and "
+       "compare the step times with your engine's, before trusting these");
   if (m_architecture.hidden % 8 != 0)
     throw error(error_kind::environment, "the cuda device cannot run " + m_architecture.name +
                                              ": its hidden size is not a multiple of 8");
