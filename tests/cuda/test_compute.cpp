@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/error.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 using namespace breakeven;
@@ -145,8 +146,10 @@ TEST_CASE("fp8 models run in fp8 where the GPU can, and say so where it cannot")
   fake.properties.major = 8;
   const CudaCompute compute("cuda:0", architecture, small_options(), {});
   CHECK(compute.facts().compute_dtype == "bf16");
-  REQUIRE(!compute.warnings().empty());
-  CHECK_THAT(compute.warnings().front(), Contains("no fp8 tensor cores"));
+  const std::vector<std::string> warnings = compute.warnings();
+  CHECK(std::any_of(warnings.begin(), warnings.end(), [](const std::string& sentence) {
+    return sentence.find("no fp8 tensor cores") != std::string::npos;
+  }));
 }
 
 TEST_CASE("Nothing leaks whichever call fails") {
