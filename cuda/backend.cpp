@@ -14,9 +14,12 @@ compute::Backend backend() {
     return reason.empty() ? cublaslt_missing() : reason;
   };
   backend.devices = [] {
+    const std::vector<CudaDevice> devices = visible_devices();
     std::vector<std::string> ids;
-    for (const CudaDevice& device : visible_devices())
+    for (const CudaDevice& device : devices)
       ids.push_back(device.id);
+    for (const CudaDevice& device : devices) // the same ones by their other name
+      ids.push_back("cuda:" + device.uuid);
     return ids;
   };
   backend.create = [](const std::string& id, const model::Architecture& architecture,

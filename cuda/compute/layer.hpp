@@ -157,6 +157,11 @@ std::int64_t latent_head_group(const model::AttentionSpec& spec);
 std::string unsupported_reason(const model::LayerKind& kind, const CudaDevice& device,
                                const AttentionProvider& attention);
 
+/// Bytes of rows of bf16 elements.
+inline std::uint64_t bf16_bytes(std::int64_t elements, std::int64_t rows) {
+  return 2 * static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(rows);
+}
+
 /// Rows of 16-byte words: what a recurrent layer's input projection makes, rounded up.
 inline std::int64_t padded_columns(std::int64_t columns) {
   return (columns + 7) / 8 * 8;

@@ -28,9 +28,9 @@ void run(const Work& work) {
 
 TEST_CASE("lanes of a warp copy a run once, whatever its alignment, and nothing beside it") {
   const std::vector<std::byte> source = noise(4096, 1);
-  for (const std::size_t from : {0, 1, 8, 15, 16, 33})
-    for (const std::size_t to : {0, 1, 8, 15, 16, 33})
-      for (const std::uint64_t bytes : {1, 15, 16, 17, 100, 512, 1024, 2047, 2048}) {
+  for (const std::size_t from : {0U, 1U, 8U, 15U, 16U, 33U})
+    for (const std::size_t to : {0U, 1U, 8U, 15U, 16U, 33U})
+      for (const std::uint64_t bytes : {1U, 15U, 16U, 17U, 100U, 512U, 1024U, 2047U, 2048U}) {
         std::vector<std::byte> target(4096, std::byte{0x5a});
         for (unsigned lane = 0; lane < lanes_per_unit; ++lane)
           copy_share(source.data() + from, target.data() + to, bytes, lane);
