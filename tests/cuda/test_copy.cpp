@@ -203,7 +203,7 @@ TEST_CASE("memory pinned in part is copied right across the seams") {
   CHECK_THAT(buffer.copy_method(), Contains("of which 32.0 MiB could not be pinned"));
   for (const std::string& variant : copy_variants().names()) {
     buffer.use(variant);
-    for (const std::uint64_t pieces : {1, 7, 5000}) {
+    for (const std::uint64_t pieces : {1u, 7u, 5000u}) {
       const auto runs = load(host.data, 0, 48 * mib, pieces);
       buffer.copy_in_runs(runs);
       buffer.synchronize();

@@ -28,9 +28,9 @@ void run(const Work& work) {
 
 TEST_CASE("lanes of a warp copy a run once, whatever its alignment, and nothing beside it") {
   const std::vector<std::byte> source = noise(4096, 1);
-  for (const std::size_t from : {0, 1, 8, 15, 16, 33})
-    for (const std::size_t to : {0, 1, 8, 15, 16, 33})
-      for (const std::uint64_t bytes : {1, 15, 16, 17, 100, 512, 1024, 2047, 2048}) {
+  for (const std::size_t from : {0u, 1u, 8u, 15u, 16u, 33u})
+    for (const std::size_t to : {0u, 1u, 8u, 15u, 16u, 33u})
+      for (const std::uint64_t bytes : {1u, 15u, 16u, 17u, 100u, 512u, 1024u, 2047u, 2048u}) {
         std::vector<std::byte> target(4096, std::byte{0x5a});
         for (unsigned lane = 0; lane < lanes_per_unit; ++lane)
           copy_share(source.data() + from, target.data() + to, bytes, lane);
