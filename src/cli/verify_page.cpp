@@ -123,10 +123,11 @@ std::string verify_text(const Report& report, std::int64_t longest_tokens) {
   text += "\n";
   for (const TierReport& tier : report.tiers)
     text += fmt::format("{}: {}\n", printable(tier.name), tier_sentence(tier, longest_tokens));
-  text += "\n" + point_table(report);
-  text += fmt::format("\npredicted against measured over {} times: median error {:.1f} %, worst "
-                      "{:.1f} %\n",
-                      report.timings, 100 * report.median_error, 100 * report.worst_error);
+  if (!report.points.empty()) text += "\n" + point_table(report);
+  if (report.timings > 0)
+    text += fmt::format("\npredicted against measured over {} times: median error {:.1f} %, worst "
+                        "{:.1f} %\n",
+                        report.timings, 100 * report.median_error, 100 * report.worst_error);
   for (const std::string& sentence : report.left_out)
     text += fmt::format("left out: {}\n", sentence);
   for (const std::string& sentence : report.warnings)

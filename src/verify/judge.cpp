@@ -235,7 +235,7 @@ TierReport judge(const profile::BreakEvenFile& file, const Forecast& forecast, s
         !point.recompute.samples_s.empty())
       own.push_back(&point);
   if (own.empty()) {
-    report.reason = "nothing could be measured in the time";
+    report.reason = "nothing could be measured in the time: give a longer --budget";
     return report;
   }
   report.crossing_tokens = measured_crossing(file, forecast, own);

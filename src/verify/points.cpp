@@ -23,7 +23,7 @@ constexpr double sampled_from_s = 0.1;
 /// Rate at which loaded bytes are checked, outside of the timed region.
 constexpr double check_Bps = 2e9;
 /// No single question may take more of the time than this share.
-constexpr double largest_share = 0.34;
+constexpr double largest_share = 0.5;
 
 double layers_share(const profile::Model& model) {
   std::int64_t layers = 0;
@@ -31,6 +31,13 @@ double layers_share(const profile::Model& model) {
     layers += kind.count;
   return layers > 0 ? static_cast<double>(model.layer_kinds.size()) / static_cast<double>(layers)
                     : 1;
+}
+
+bool asked_already(const std::vector<Question>& questions, const Question& question) {
+  return std::any_of(questions.begin(), questions.end(), [&](const Question& other) {
+    return other.tier == question.tier && other.cached == question.cached &&
+           other.prompt == question.prompt;
+  });
 }
 
 class Asker {
@@ -53,11 +60,7 @@ public:
 private:
   /// A length may be asked for twice: the shortest one can lie just below the break-even.
   void add(const Question& question) {
-    for (const Question& other : m_selection.questions)
-      if (other.tier == question.tier && other.cached == question.cached &&
-          other.prompt == question.prompt)
-        return;
-    m_selection.questions.push_back(question);
+    if (!asked_already(m_selection.questions, question)) m_selection.questions.push_back(question);
   }
   const profile::BreakEvenFile& m_file;
   Selection& m_selection;
@@ -79,13 +82,96 @@ std::vector<Asked> asked_of(const profile::BreakEven& claim, double shortest, do
             {at, Place::at}};
   }
   return {{shortest, Place::shortest},
-          {std::sqrt(shortest * longest), Place::between},
-          {longest, Place::longest}};
+          {longest, Place::longest},
+          {std::sqrt(shortest * longest), Place::between}};
 }
+
+/// Takes questions in order while the time lasts.
+class Chooser {
+public:
+  Chooser(const CostModel& cost, double seconds, int runs)
+      : m_cost(cost), m_seconds(seconds), m_runs(runs),
+        m_shortest(*std::min_element(cost.file.calibrated_lengths.begin(),
+                                     cost.file.calibrated_lengths.end())) {}
+
+  Selection choose(Selection selection) {
+    m_kept.left_out = std::move(selection.left_out);
+    for (const Question& asked : selection.questions) {
+      const Question q = shortened(asked);
+      if (!fits(q))
+        m_kept.spare.push_back(q);
+      else if (!asked_already(m_kept.questions, q)) // a stand-in may be there in its own right
+        keep(q, asked);
+    }
+    for (std::size_t tier = 0; tier < m_cost.file.tiers.size(); ++tier)
+      require_one(tier);
+    return std::move(m_kept);
+  }
+
+private:
+  [[nodiscard]] double price(const Question& q) const {
+    const double recompute_s = m_prompts.count(q.prompt) > 0 ? 0 : m_cost.prefill_s(0, q.prompt);
+    return m_runs * (m_cost.hit_s(q) + recompute_s);
+  }
+  [[nodiscard]] bool fits(const Question& q) const {
+    return m_spent_s + price(q) <= m_seconds && price(q) <= largest_share * m_seconds;
+  }
+  void keep(const Question& q, const Question& asked) {
+    m_spent_s += price(q);
+    m_prompts.insert(q.prompt);
+    m_kept.questions.push_back(q);
+    if (q.cached != asked.cached && q.place == Place::longest)
+      m_kept.left_out.push_back(fmt::format("{}: {} tokens do not fit into the budget, {} stand in",
+                                            printable(m_cost.file.tiers[q.tier].name),
+                                            format_tokens(asked.cached), format_tokens(q.cached)));
+  }
+
+  /// The longest length is halved until it fits, which keeps it a calibrated one; the one between
+  /// follows.
+  Question shortened(Question q) {
+    const auto to = [&](double tokens) {
+      q.cached = loadable_near(m_cost.file, tokens);
+      q.prompt = q.cached + 1;
+    };
+    while (q.place == Place::longest && !fits(q) && q.cached > 4 * m_shortest)
+      to(static_cast<double>(q.cached) / 2);
+    if (q.place == Place::longest) m_longest[q.tier] = q.cached;
+    const auto longest = m_longest.find(q.tier);
+    if (q.place == Place::between && longest != m_longest.end())
+      to(std::sqrt(static_cast<double>(m_shortest) * static_cast<double>(longest->second)));
+    return q;
+  }
+
+  /// The cheapest question of a tier that has none.
+  void require_one(std::size_t tier) {
+    const auto of_tier = [&](const Question& q) { return q.tier == tier && q.whole(); };
+    if (std::any_of(m_kept.questions.begin(), m_kept.questions.end(), of_tier)) return;
+    auto cheapest = m_kept.spare.end();
+    for (auto q = m_kept.spare.begin(); q != m_kept.spare.end(); ++q)
+      if (of_tier(*q) && (cheapest == m_kept.spare.end() || price(*q) < price(*cheapest)))
+        cheapest = q;
+    if (cheapest == m_kept.spare.end()) return;
+    const Question q = *cheapest;
+    m_kept.spare.erase(cheapest);
+    keep(q, q);
+  }
+
+  const CostModel& m_cost;
+  double m_seconds;
+  int m_runs;
+  std::int64_t m_shortest;
+  Selection m_kept;
+  std::set<std::int64_t> m_prompts;              ///< a prompt is recomputed once for all tiers
+  std::map<std::size_t, std::int64_t> m_longest; ///< by tier
+  double m_spent_s = 0;
+};
 
 } // namespace
 
 double CostModel::prefill_s(std::int64_t context, std::int64_t new_tokens) const {
+  constexpr std::int64_t most_steps = 4096; // beyond, no budget suffices, and any answer will do
+  if (new_tokens / file.model.chunk_tokens > most_steps)
+    return forecast.prefill_s(context, new_tokens);
   const double share = layers_share(file.model);
   double sum = 0;
   while (new_tokens > 0) {
@@ -139,55 +225,7 @@ Selection all_questions(const profile::BreakEvenFile& file, const std::vector<st
 }
 
 Selection within(Selection selection, const CostModel& cost, double seconds, int runs) {
-  Selection kept;
-  kept.left_out = std::move(selection.left_out);
-  std::set<std::int64_t> prompts; // a prompt is recomputed once for all tiers
-  double spent_s = 0;
-  const auto price = [&](const Question& q) {
-    const double recompute_s = prompts.count(q.prompt) > 0 ? 0 : cost.prefill_s(0, q.prompt);
-    return runs * (cost.hit_s(q) + recompute_s);
-  };
-  const auto keep = [&](const Question& q) {
-    spent_s += price(q);
-    prompts.insert(q.prompt);
-    kept.questions.push_back(q);
-  };
-  const auto fits = [&](const Question& q) {
-    return spent_s + price(q) <= seconds && price(q) <= largest_share * seconds;
-  };
-  std::vector<Question> dropped;
-  for (Question q : selection.questions) {
-    const std::int64_t asked = q.cached;
-    // Halving keeps the replacement a calibrated length.
-    while (q.place == Place::longest && !fits(q) && q.cached > 2048) {
-      q.cached = loadable_near(cost.file, static_cast<double>(q.cached) / 2);
-      q.prompt = q.cached + 1;
-    }
-    if (!fits(q)) {
-      dropped.push_back(q);
-      continue;
-    }
-    if (q.cached != asked)
-      kept.left_out.push_back(fmt::format("{}: {} tokens do not fit into the budget, {} stand in",
-                                          printable(cost.file.tiers[q.tier].name),
-                                          format_tokens(asked), format_tokens(q.cached)));
-    keep(q);
-  }
-  for (std::size_t tier = 0; tier < cost.file.tiers.size(); ++tier) {
-    const auto of_tier = [&](const Question& q) { return q.tier == tier && q.whole(); };
-    if (std::any_of(kept.questions.begin(), kept.questions.end(), of_tier)) continue;
-    const Question* cheapest = nullptr;
-    for (const Question& q : dropped)
-      if (of_tier(q) && (cheapest == nullptr || price(q) < price(*cheapest))) cheapest = &q;
-    if (cheapest == nullptr) continue;
-    const Question first = *cheapest;
-    std::erase_if(dropped, [&](const Question& q) {
-      return q.tier == first.tier && q.cached == first.cached && q.prompt == first.prompt;
-    });
-    keep(first);
-  }
-  leave_out(kept, cost.file, dropped, "not within the budget");
-  return kept;
+  return Chooser(cost, seconds, runs).choose(std::move(selection));
 }
 
 void leave_out(Selection& selection, const profile::BreakEvenFile& file,

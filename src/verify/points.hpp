@@ -20,6 +20,7 @@ struct CostModel {
 
 struct Selection {
   std::vector<Question> questions; ///< what decides first comes first
+  std::vector<Question> spare;     ///< did not fit, in the same order
   std::vector<std::string> left_out;
 };
 
@@ -29,7 +30,8 @@ struct Selection {
 Selection all_questions(const profile::BreakEvenFile& file, const std::vector<std::size_t>& tiers);
 
 /// Keeps, in order, what fits into `seconds` at `runs` runs each, and the cheapest question of each
-/// tier in any case. Long lengths of always and never are replaced by the longest that fits.
+/// tier in any case; the others are spare. Long lengths of always and never are replaced by the
+/// longest that fits.
 Selection within(Selection selection, const CostModel& cost, double seconds, int runs);
 
 /// Groups what was left out of the same prompt and for the same reason into one sentence.

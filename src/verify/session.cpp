@@ -3,6 +3,7 @@
 #include "calibrate/run.hpp"
 #include "fit/fit.hpp"
 #include "measure/sampler.hpp"
+#include "support/text.hpp"
 #include "support/units.hpp"
 #include "verify/judge.hpp"
 
@@ -15,7 +16,7 @@ namespace breakeven::verify {
 namespace {
 
 constexpr int rounds_after_first = 2;
-constexpr double target_half_width = 0.01;
+constexpr double target_half_width = 0.015;
 constexpr double whole_hit_weight = 4;
 
 } // namespace
@@ -49,9 +50,9 @@ std::size_t Session::make_hit(const Question& q) {
   shape.pieces = std::max({static_cast<std::uint64_t>(fit::pieces(row.layout, q.cached)),
                            tier.min_pieces(shape.bytes), std::uint64_t{1}});
   Run run;
-  run.chain =
-      std::make_unique<Chain>(fmt::format("load {} of {} from {}", q.cached, q.prompt, row.name),
-                              tier.load(shape), steps(q.cached, q.prompt - q.cached));
+  run.chain = std::make_unique<Chain>(
+      fmt::format("load {} of {} from {}", q.cached, q.prompt, printable(row.name)),
+      tier.load(shape), steps(q.cached, q.prompt - q.cached));
   run.predicted_s = m_tools.forecast.hit_s(q);
   run.weight = q.whole() ? whole_hit_weight : 1;
   m_runs.push_back(std::move(run));
@@ -100,10 +101,10 @@ std::vector<Question> Session::add(const std::vector<Question>& questions, doubl
   std::vector<Question> dropped;
   std::map<std::size_t, bool> has_one;
   for (const Question& q : questions) {
-    const double rounds_s =
-        expected_s(q) * (1 + rounds_after_first) + round_s() * rounds_after_first;
     const bool first = at_least_one && !has_one[q.tier];
-    if (!first && m_tools.progress.elapsed_s() + rounds_s > until_s) {
+    const double once_s = expected_s(q);
+    const double needed_s = first ? once_s : once_s + rounds_after_first * (once_s + round_s());
+    if (m_tools.progress.elapsed_s() + needed_s > until_s) {
       dropped.push_back(q);
       continue;
     }

@@ -32,7 +32,7 @@ public:
 
   /// Builds the questions' chains and runs each once, in order, as long as two more rounds of all
   /// would still fit before `until_s` of the progress clock. Questions that do not fit are
-  /// returned. `at_least_one`: the first of each tier is run whatever it costs.
+  /// returned. `at_least_one`: the first of each tier need only fit once.
   std::vector<Question> add(const std::vector<Question>& questions, double until_s,
                             bool at_least_one);
 
