@@ -81,7 +81,7 @@ ordered_json measure(Gpu& gpu, int runs) {
     result["sweep"].push_back(row(time));
   const std::uint64_t load = std::min<std::uint64_t>(gpu.host.bytes() / 16, 16u << 20);
   for (const bool both_ways : {false, true})
-    for (const std::size_t in_flight : {1, 2, 4, 8}) {
+    for (const std::size_t in_flight : {1u, 2u, 4u, 8u}) {
       const cuda::CopyShape shape{256u << 10, load / (256u << 10), in_flight, both_ways};
       result["in_flight"].push_back(row(cuda::time_copies(*gpu.buffer, gpu.source(), shape, runs)));
     }

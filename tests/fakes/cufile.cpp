@@ -18,7 +18,7 @@ bool word(const char* name) {
 }
 
 struct Status {
-  int error = 0, cuda_error = 0;
+  int error, cuda_error;
 };
 
 struct File {
