@@ -56,11 +56,12 @@ void run(const Options& options) {
     inputs.push_back({labels[i], profile::read_file(options.paths[i])});
   std::vector<std::string> written;
   if (!options.svg.empty()) {
-    profile::write_text(options.svg, report::svg(chosen(report::plots(inputs), options.plot)));
+    const std::vector<report::Plot> plots = report::plots(inputs);
+    profile::write_text(report::svg(chosen(plots, options.plot)), options.svg);
     written.push_back(options.svg);
   }
   if (!options.output.empty()) {
-    profile::write_text(options.output, report::page(inputs, fresh_nonce()));
+    profile::write_text(report::page(inputs, fresh_nonce()), options.output);
     written.push_back(options.output);
   }
   if (options.quiet) return;

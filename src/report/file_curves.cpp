@@ -21,26 +21,33 @@ fit::LoadFit constants(const profile::LoadModel& load) {
   return fit;
 }
 
-} // namespace
-
-void RelativeInterval::add(double length, const profile::Estimate& estimate) {
-  if (!(estimate.value > 0) || !(length > 0)) return;
-  const double log_length = std::log(length);
-  if (!m_ratios.empty() && log_length <= m_ratios.back().log_length) return;
-  m_ratios.push_back({log_length, estimate.lo / estimate.value, estimate.hi / estimate.value});
+/// Margins grow with the times: by factors, where both are known to be above 0.
+double between(double a, double b, double share) {
+  return a > 0 && b > 0 ? a * std::pow(b / a, share) : std::lerp(a, b, share);
 }
 
-profile::Estimate RelativeInterval::around(double length, double value) const {
-  if (m_ratios.empty()) return {value, value, value};
+} // namespace
+
+void Margins::add(double length, const profile::Estimate& e) {
+  if (!(length > 0)) return;
+  const double log_length = std::log(length);
+  if (!m_known.empty() && log_length <= m_known.back().log_length) return;
+  m_known.push_back({log_length, e.value - e.lo, e.hi - e.value});
+}
+
+profile::Estimate Margins::around(double length, double value) const {
+  if (m_known.empty()) return {value, value, value};
+  const auto with = [value](double below, double above) {
+    return profile::Estimate{value, std::max(0.0, value - below), value + above};
+  };
   const double at = std::log(std::max(1.0, length));
-  const auto above = std::lower_bound(m_ratios.begin(), m_ratios.end(), at,
-                                      [](const Ratio& r, double x) { return r.log_length < x; });
-  if (above == m_ratios.begin()) return {value, value * above->lo, value * above->hi};
-  const Ratio& left = *(above - 1);
-  if (above == m_ratios.end()) return {value, value * left.lo, value * left.hi};
-  const double share = (at - left.log_length) / (above->log_length - left.log_length);
-  return {value, value * std::lerp(left.lo, above->lo, share),
-          value * std::lerp(left.hi, above->hi, share)};
+  const auto right = std::lower_bound(m_known.begin(), m_known.end(), at,
+                                      [](const Known& k, double x) { return k.log_length < x; });
+  if (right == m_known.begin()) return with(right->below, right->above);
+  const Known& left = *(right - 1);
+  if (right == m_known.end()) return with(left.below, left.above);
+  const double share = (at - left.log_length) / (right->log_length - left.log_length);
+  return with(between(left.below, right->below, share), between(left.above, right->above, share));
 }
 
 FileCurves::FileCurves(const profile::BreakEvenFile& file)

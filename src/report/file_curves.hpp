@@ -10,18 +10,18 @@
 /// Internal to the room: the curves of one break-even file at any prefix length.
 namespace breakeven::report {
 
-/// An interval known at some lengths as a ratio to the value; in between the ratio is linear in the
-/// logarithm of the length.
-class RelativeInterval {
+/// How far an interval reaches below and above its value, known at some lengths and carried to
+/// those between.
+class Margins {
 public:
   void add(double length, const profile::Estimate& estimate); ///< ascending lengths
   [[nodiscard]] profile::Estimate around(double length, double value) const;
 
 private:
-  struct Ratio {
-    double log_length, lo, hi;
+  struct Known {
+    double log_length, below, above;
   };
-  std::vector<Ratio> m_ratios;
+  std::vector<Known> m_known;
 };
 
 class FileCurves {
@@ -54,9 +54,9 @@ private:
   const profile::BreakEvenFile& m_file;
   std::optional<fit::PrefillCurve> m_prefill;
   std::string m_reason;
-  RelativeInterval m_saved;
+  Margins m_saved;
   std::vector<std::optional<fit::LoadFit>> m_loads; ///< by tier
-  std::vector<RelativeInterval> m_load_intervals;   ///< by tier
+  std::vector<Margins> m_load_intervals;            ///< by tier
 };
 
 } // namespace breakeven::report

@@ -93,10 +93,10 @@ void node_facts(std::string& list, const profile::BreakEvenFile& file) {
          fmt::format("{} measured; the curve is off by {:.2g} % (median), {:.2g} % (worst)",
                      errors.size(), 100 * errors[errors.size() / 2], 100 * errors.back()));
   }
-  fact(list, "CPU",
-       node.cpu_model.empty() ? ""
-                              : fmt::format("{}, {} of {} logical CPUs", node.cpu_model,
-                                            node.usable_cpus, node.logical_cpus));
+  if (node.logical_cpus > 0)
+    fact(list, "CPU",
+         fmt::format("{}, {} of {} logical CPUs", node.cpu_model, node.usable_cpus,
+                     node.logical_cpus));
   if (node.memory_bytes > 0)
     fact(list, "Memory", format_bytes(static_cast<double>(node.memory_bytes)));
   fact(list, "System", joined({node.os, node.kernel, node.hypervisor, node.governor}, " "));
@@ -170,11 +170,13 @@ std::string verdict_section(const std::vector<Input>& inputs) {
       text += row("td", first, cells);
     }
   text += "</tbody></table></div>\n";
+  std::map<std::string, std::vector<std::string>> unmeasured; // labels by status
   for (const Input& input : inputs)
-    if (input.file.status != "measured")
-      text += fmt::format(
-          "<p class=\"note\"><strong>{}, not measured</strong>{}</p>\n", escaped(input.file.status),
-          several ? ": " + escaped(input.label) : " on a node: calibrate for real figures");
+    if (input.file.status != "measured") unmeasured[input.file.status].push_back(input.label);
+  for (const auto& [status, labels] : unmeasured)
+    text += fmt::format(
+        "<p class=\"note\"><strong>{}, not measured</strong>{}</p>\n", escaped(status),
+        several ? ": " + escaped(joined(labels, ", ")) : " on a node: calibrate for real figures");
   return text + "</section>\n";
 }
 

@@ -53,6 +53,10 @@ public:
       line(series);
     for (const Mark& mark : m_plot.marks)
       draw(mark);
+    for (const Mark& mark : m_plot.marks)
+      m_labels.push_back({x_of(mark.x) - 5, y_of(mark.y) - 5, x_of(mark.x) + 5, y_of(mark.y) + 5});
+    for (const Mark& mark : m_plot.marks)
+      label(mark);
     out("</g>\n");
     for (std::size_t i = 0; i < entries; ++i)
       legend(m_plot.series[i], left + column_width * static_cast<double>(i % columns),
@@ -139,11 +143,31 @@ private:
     out("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5.5\" fill=\"#fff\" stroke=\"{}\" "
         "stroke-width=\"2.2\"><title>{}: {}</title></circle>\n",
         x, y, color(mark.color), escaped(mark.name), escaped(format(mark.x, m_plot.x.unit)));
-    const bool before = x > width - right - 90;
-    out("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-weight=\"600\" fill=\"{}\" "
-        "stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\">{}</text>\n",
-        before ? x - 9 : x + 9, y + 17, before ? "end" : "start", color(mark.color),
-        escaped(format(mark.x, m_plot.x.unit)));
+  }
+
+  /// Beside its ring, where no other label is yet.
+  void label(const Mark& mark) {
+    const std::string text = format(mark.x, m_plot.x.unit);
+    const double length = 7.2 * static_cast<double>(text.size());
+    const double x = x_of(mark.x), y = y_of(mark.y);
+    Box best{};
+    bool found = false;
+    for (const double down : {17.0, -9.0, 32.0, -24.0, 47.0, -39.0})
+      for (const double begin : {x + 9, x - 9 - length}) {
+        const Box box{begin, y + down - 12, begin + length, y + down + 3};
+        const bool inside =
+            box.x0 > left && box.x1 < width - right && box.y0 > top && box.y1 < top + plot_height;
+        const bool free = std::none_of(m_labels.begin(), m_labels.end(),
+                                       [&](const Box& other) { return box.overlaps(other); });
+        if (found || !inside || !free) continue;
+        best = box;
+        found = true;
+      }
+    if (!found) best = {x + 9, y + 5, x + 9 + length, y + 20};
+    m_labels.push_back(best);
+    out("<text x=\"{:.1f}\" y=\"{:.1f}\" font-weight=\"600\" fill=\"{}\" stroke=\"#fff\" "
+        "stroke-width=\"3\" paint-order=\"stroke\">{}</text>\n",
+        best.x0, best.y1 - 3, color(mark.color), escaped(text));
   }
 
   void legend(const Series& series, double x, double y) {
@@ -151,8 +175,15 @@ private:
         y - 4, x + 32, y, escaped(shortened(series.name)));
   }
 
+  struct Box {
+    double x0, y0, x1, y1;
+    [[nodiscard]] bool overlaps(const Box& b) const {
+      return x0 < b.x1 && b.x0 < x1 && y0 < b.y1 && b.y0 < y1;
+    }
+  };
   const Plot& m_plot;
   std::string m_text;
+  std::vector<Box> m_labels; ///< taken: by rings and by labels
 };
 
 } // namespace

@@ -61,7 +61,7 @@
         borderColor: color(series.color), backgroundColor: color(series.color),
         borderWidth: series.secondary ? 1.5 : 2.2, borderCapStyle: series.secondary ? 'round' : 'butt',
         borderDash: series.secondary ? [1, 4] : data.dashes[series.file % data.dashes.length],
-        pointRadius: points.length === 1 ? 4 : points.length < 16 && !series.secondary ? 2.5 : 0,
+        pointRadius: points.length === 1 ? 4 : ['frontier', 'contention'].includes(plot.id) && !series.secondary ? 2.5 : 0,
         pointHoverRadius: 5, tension: 0
       });
     });
@@ -77,6 +77,10 @@
       ctx.beginPath();
       ctx.rect(area.left, area.top, area.width, area.height);
       ctx.clip();
+      const taken = chart.plot.marks.filter((mark) => visibleMark(chart, mark)).map((mark) => {
+        const px = x.getPixelForValue(mark.x), py = y.getPixelForValue(mark.y);
+        return { x0: px - 5, x1: px + 5, y0: py - 5, y1: py + 5 };
+      });
       for (const mark of chart.plot.marks) {
         if (!visibleMark(chart, mark)) continue;
         const px = x.getPixelForValue(mark.x), py = y.getPixelForValue(mark.y);
@@ -98,20 +102,32 @@
         ctx.lineWidth = 2.2;
         ctx.fillStyle = css('--paper');
         ctx.beginPath(); ctx.arc(px, py, 5, 0, 2 * Math.PI); ctx.fill(); ctx.stroke();
-        label(ctx, area, format(mark.x, chart.plot.x.unit).replace(' tokens', ''), px, py, color(mark.color));
       }
+      for (const mark of chart.plot.marks)
+        if (visibleMark(chart, mark))
+          label(ctx, area, format(mark.x, chart.plot.x.unit).replace(' tokens', ''),
+            x.getPixelForValue(mark.x), y.getPixelForValue(mark.y), color(mark.color), taken);
       ctx.restore();
     }
   };
-  const label = (ctx, area, text, px, py, ink) => {
+  // Beside its ring, where no other label is yet.
+  const label = (ctx, area, text, px, py, ink, taken) => {
     ctx.font = '600 12px system-ui, sans-serif';
-    const before = px + 12 + ctx.measureText(text).width > area.right;
-    const below = py + 24 < area.bottom;
-    ctx.textAlign = before ? 'right' : 'left';
+    const width = ctx.measureText(text).width;
+    const places = [];
+    for (const dy of [17, -9, 32, -24, 47, -39]) places.push([px + 9, py + dy], [px - 9 - width, py + dy]);
+    const box = ([x, y]) => ({ x0: x - 2, x1: x + width + 2, y0: y - 12, y1: y + 3 });
+    const free = (place) => {
+      const b = box(place);
+      return b.x0 >= area.left && b.x1 <= area.right && b.y0 >= area.top && b.y1 <= area.bottom &&
+        taken.every((t) => b.x1 < t.x0 || b.x0 > t.x1 || b.y1 < t.y0 || b.y0 > t.y1);
+    };
+    const at = places.find(free) || places[0];
+    taken.push(box(at));
+    ctx.textAlign = 'left';
     ctx.lineJoin = 'round';
     ctx.lineWidth = 4;
     ctx.strokeStyle = css('--paper');
-    const at = [px + (before ? -9 : 9), py + (below ? 17 : -9)];
     ctx.strokeText(text, ...at);
     ctx.fillStyle = ink;
     ctx.fillText(text, ...at);
@@ -120,7 +136,7 @@
     chart.plot.series[set.series].color === mark.color && chart.plot.series[set.series].file === mark.file);
 
   const options = (plot) => ({
-    animation: false, responsive: true, maintainAspectRatio: false,
+    animation: false, responsive: true, maintainAspectRatio: false, layout: { padding: { right: 18 } },
     interaction: { mode: 'nearest', axis: 'x', intersect: false },
     scales: { x: axis(plot.x, true), y: axis(plot.y, false) },
     plugins: {
@@ -226,9 +242,8 @@
     const frame = section.querySelector('.plot');
     frame.hidden = false;
     const chart = new Chart(frame.querySelector('canvas'), {
-      type: 'line', data: { datasets: [] }, options: options(plot), plugins: [marks]
+      type: 'line', data: { datasets: [] }, options: options(plot), plugins: [{ id: 'own', beforeInit: (it) => { it.plot = plot; } }, marks]
     });
-    chart.plot = plot;
     chart.data.datasets = datasets(plot);
     chart.update('none');
     charts[plot.id] = chart;
