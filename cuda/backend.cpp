@@ -1,14 +1,18 @@
 #include "cuda/backend.hpp"
 
+#include "cuda/compute/cuda_compute.hpp"
+#include "cuda/gemm/cublaslt.hpp"
 #include "cuda/runtime/device.hpp"
-#include "support/error.hpp"
 
 namespace breakeven::cuda {
 
 compute::Backend backend() {
   compute::Backend backend;
   backend.summary = "prefill on NVIDIA GPUs: cublasLt GEMMs, flash attention";
-  backend.unavailable_reason = [] { return no_device_reason(); };
+  backend.unavailable_reason = [] {
+    const std::string reason = no_device_reason();
+    return reason.empty() ? cublaslt_missing() : reason;
+  };
   backend.devices = [] {
     std::vector<std::string> ids;
     for (const CudaDevice& device : visible_devices())
@@ -16,10 +20,9 @@ compute::Backend backend() {
     return ids;
   };
   backend.create = [](const std::string& id, const model::Architecture& architecture,
-                      const compute::ComputeOptions&) -> std::unique_ptr<compute::Compute> {
-    const CudaDevice device = open_device(id);
-    throw error(error_kind::environment, "the prefill of " + architecture.name + " on " +
-                                             device.id + " is not built into this version");
+                      const compute::ComputeOptions& options) -> std::unique_ptr<compute::Compute> {
+    return std::make_unique<CudaCompute>(id, architecture, options,
+                                         CudaSettings::from_environment());
   };
   return backend;
 }

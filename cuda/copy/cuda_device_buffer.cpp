@@ -74,9 +74,14 @@ void CudaDeviceBuffer::copy_in_runs(std::span<const compute::DeviceRun> runs, st
   m_pinned.clear();
   m_pageable.clear();
   m_scattered.clear();
+  HostPins::Part last; // most runs lie in the region of the one before
   for (const compute::DeviceRun& run : runs) {
     require(run.offset, run.bytes);
     std::byte* to = m_memory.data() + run.offset;
+    if (run.bytes > 0 && run.source >= last.begin && run.source + run.bytes <= last.end) {
+      m_pinned.push_back({run.source, to, run.bytes});
+      continue;
+    }
     if (run.bytes > 0 && within_staging(run.source, run.bytes)) {
       m_scattered.push_back({run.source, to, run.bytes});
       continue;
@@ -84,6 +89,7 @@ void CudaDeviceBuffer::copy_in_runs(std::span<const compute::DeviceRun> runs, st
     for (std::uint64_t done = 0; done < run.bytes;) {
       const HostPins::Part part = m_pins.part(run.source + done, run.bytes - done);
       (part.pinned ? m_pinned : m_pageable).push_back({run.source + done, to + done, part.bytes});
+      if (part.pinned) last = part;
       done += part.bytes;
     }
   }

@@ -45,13 +45,13 @@ void HostPins::unpin(const std::byte* address) noexcept {
 }
 
 HostPins::Part HostPins::part(const std::byte* address, std::uint64_t bytes) const {
-  Part result{bytes, false};
+  Part result{bytes};
   for (const Area& area : m_areas)
     for (const RegisteredMemory& region : area.regions) {
       const auto* begin = static_cast<const std::byte*>(region.address());
       const std::byte* end = begin + region.size_bytes();
       if (address >= begin && address < end)
-        return {std::min(bytes, static_cast<std::uint64_t>(end - address)), true};
+        return {std::min(bytes, static_cast<std::uint64_t>(end - address)), true, begin, end};
       if (begin > address && begin < address + result.bytes)
         result.bytes = static_cast<std::uint64_t>(begin - address);
     }

@@ -28,6 +28,8 @@ public:
   struct Part {
     std::uint64_t bytes = 0; ///< from the address on, within one region or outside of all
     bool pinned = false;
+    const std::byte* begin = nullptr; ///< of the region; null outside of all
+    const std::byte* end = nullptr;
   };
   /// One copy must not cross the end of a region: CUDA refuses memory of two registrations.
   [[nodiscard]] Part part(const std::byte* address, std::uint64_t bytes) const;

@@ -58,6 +58,15 @@ Calls make_real_calls() {
   c.event_query = cudaEventQuery;
   c.event_synchronize = cudaEventSynchronize;
   c.event_elapsed_ms = cudaEventElapsedTime;
+  c.stream_begin_capture = cudaStreamBeginCapture;
+  c.stream_end_capture = cudaStreamEndCapture;
+  c.graph_instantiate = [](cudaGraphExec_t* executable, cudaGraph_t graph,
+                           unsigned long long flags) {
+    return cudaGraphInstantiate(executable, graph, flags);
+  };
+  c.graph_launch = cudaGraphLaunch;
+  c.graph_destroy = cudaGraphDestroy;
+  c.graph_exec_destroy = cudaGraphExecDestroy;
   c.launch_kernel = cudaLaunchKernel;
   c.func_set_attribute = cudaFuncSetAttribute;
   return c;

@@ -51,6 +51,15 @@ struct Calls {
   cudaError_t (*event_synchronize)(cudaEvent_t event);
   cudaError_t (*event_elapsed_ms)(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 
+  // graphs
+  cudaError_t (*stream_begin_capture)(cudaStream_t stream, cudaStreamCaptureMode mode);
+  cudaError_t (*stream_end_capture)(cudaStream_t stream, cudaGraph_t* graph);
+  cudaError_t (*graph_instantiate)(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                   unsigned long long flags);
+  cudaError_t (*graph_launch)(cudaGraphExec_t executable, cudaStream_t stream);
+  cudaError_t (*graph_destroy)(cudaGraph_t graph);
+  cudaError_t (*graph_exec_destroy)(cudaGraphExec_t executable);
+
   // kernels; see launch.hpp
   cudaError_t (*launch_kernel)(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                std::size_t shared_bytes, cudaStream_t stream);

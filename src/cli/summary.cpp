@@ -1,6 +1,7 @@
 #include "cli/summary.hpp"
 
 #include "cli/table.hpp"
+#include "report/report.hpp"
 #include "support/text.hpp"
 #include "support/units.hpp"
 
@@ -76,23 +77,7 @@ std::string length_table(const BreakEvenFile& file) {
 } // namespace
 
 std::string break_even_text(const BreakEven& answer, std::int64_t longest_tokens) {
-  switch (answer.verdict) {
-  case Verdict::at:
-    if (answer.hi_tokens == 0)
-      return fmt::format("{} tokens ({} or more)", format_tokens(answer.tokens),
-                         format_tokens(answer.lo_tokens));
-    return fmt::format("{} tokens ({} to {})", format_tokens(answer.tokens),
-                       format_tokens(answer.lo_tokens), format_tokens(answer.hi_tokens));
-  case Verdict::always:
-    return fmt::format("always (from {} tokens)", format_tokens(answer.tokens));
-  case Verdict::never:
-    return fmt::format("never up to {} tokens", format_tokens(longest_tokens));
-  case Verdict::inconclusive:
-    return "inconclusive: " + printable(answer.reason);
-  case Verdict::uncalibrated:
-    return "uncalibrated: " + printable(answer.reason);
-  }
-  return "";
+  return report::break_even_text(answer, longest_tokens);
 }
 
 std::string summary_text(const BreakEvenFile& file) {

@@ -21,8 +21,10 @@ const registry<Verb>& verbs() {
              {"a model's KV cache, layers, parameters and FLOPs from its config", add_model});
     rows.add("predict", {"answer from published hardware figures, without measuring", add_predict});
     rows.add("plan", {"size memory, drives and prefill for a load, without measuring", add_plan});
+    rows.add("report", {"draw break-even files: a page to look at, or a picture", add_report});
     rows.add("import", {"make a break-even file of another tool's measurements", add_import});
     rows.add("compare", {"has a node changed? two break-even files, for people and CI", add_compare});
+    rows.add("fleet", {"many nodes of one kind: outliers, why, and one policy for all", add_fleet});
     return rows;
   }();
   return table;

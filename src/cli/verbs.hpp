@@ -13,7 +13,9 @@ void add_doctor(CLI::App& command, Outcome& outcome);
 void add_model(CLI::App& command, Outcome& outcome);
 void add_predict(CLI::App& command, Outcome& outcome);
 void add_plan(CLI::App& command, Outcome& outcome);
+void add_report(CLI::App& command, Outcome& outcome);
 void add_import(CLI::App& command, Outcome& outcome);
 void add_compare(CLI::App& command, Outcome& outcome);
+void add_fleet(CLI::App& command, Outcome& outcome);
 
 } // namespace breakeven::cli

@@ -47,7 +47,7 @@ void tally(Comparison& comparison) {
     comparison.overall = Overall::changed;
   else if (counts.faster > 0)
     comparison.overall = Overall::improved;
-  else if (counts.same > counts.inconclusive)
+  else if (counts.same > counts.inconclusive && !comparison.doubted)
     comparison.overall = Overall::same;
 }
 
@@ -62,6 +62,31 @@ void sort_by_group(std::vector<Quantity>& quantities) {
   };
   std::stable_sort(quantities.begin(), quantities.end(),
                    [&](const Quantity& a, const Quantity& b) { return rank(a) < rank(b); });
+}
+
+bool has_warning(const Input& input, const char* code) {
+  return std::any_of(input.file.warnings.begin(), input.file.warnings.end(),
+                     [&](const profile::Warning& warning) { return warning.code == code; });
+}
+
+/// A machine that did other work at the same time looks slower or faster than it is.
+void doubt_busy_runs(const Input& base, const Input& next, Comparison& comparison) {
+  const bool in_base = has_warning(base, "busy"), in_next = has_warning(next, "busy");
+  if (!in_base && !in_next) return;
+  for (Quantity& quantity : comparison.quantities) {
+    const bool timed = quantity.compared || quantity.name == "break-even length";
+    if (!timed || quantity.verdict == Verdict::same || quantity.verdict == Verdict::inconclusive)
+      continue;
+    quantity.reason = fmt::format(
+        "{}, but other processes used the CPUs while {} measured: calibrate again on an "
+        "idle machine",
+        to_string(quantity.verdict),
+        in_base && in_next ? "both files were"
+        : in_base          ? "BASE was"
+                           : "NEW was");
+    quantity.verdict = Verdict::inconclusive;
+    comparison.doubted = true;
+  }
 }
 
 std::string plural(std::size_t count, const std::string& what) {
@@ -108,6 +133,7 @@ Comparison compare(const Input& base, const Input& next, const Options& options)
   comparison.quantities.insert(comparison.quantities.end(), pairs.lone.begin(), pairs.lone.end());
   comparison.quantities.insert(comparison.quantities.end(), family.quantities.begin(),
                                family.quantities.end());
+  doubt_busy_runs(base, next, comparison);
   sort_by_group(comparison.quantities);
   comparison.differences.insert(comparison.differences.end(), pairs.unmatched.begin(),
                                 pairs.unmatched.end());

@@ -55,6 +55,9 @@ struct Side {
   std::string text;                 ///< instead of the value where that is no number ("never")
 };
 
+/// The name of the quantity that stands for all sampled ones of its group: their usual ratio.
+inline constexpr const char* whole_group = "all together";
+
 enum class Unit { seconds, bytes_per_second, tokens };
 
 struct Quantity {
@@ -84,6 +87,7 @@ struct Comparison {
   std::vector<Quantity> quantities;
   Counts counts;
   Overall overall = Overall::inconclusive;
+  bool doubted = false; ///< verdicts were withdrawn: a file was measured on a busy machine
   [[nodiscard]] bool comparable() const; ///< no difference blocks the model's quantities
 };
 

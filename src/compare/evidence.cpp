@@ -24,7 +24,8 @@ constexpr double median_inefficiency = 1.2533; // sqrt(pi / 2): standard error a
 /// Drift that a group shows by the scatter of its own ratios is believed up to here; more is
 /// rather a change that touches some of its points.
 constexpr double largest_scatter = 0.05;
-constexpr std::size_t enough_pairs = 8; ///< to tell a group's scatter
+constexpr std::size_t enough_points = 4; ///< for a ratio of the whole group
+constexpr std::size_t enough_pairs = 8;  ///< to tell a group's scatter
 /// A quantity of which not even such a change would show says nothing.
 constexpr double hopeless = 1.0;
 
@@ -127,6 +128,7 @@ public:
     add_scatter(evidence, first);
     for (std::size_t i = first; i < quantities.size(); ++i)
       complete(*pairs[i - first], quantities[i], evidence[i]);
+    add_whole(*pairs.front(), quantities, evidence, first);
   }
 
 private:
@@ -165,6 +167,38 @@ private:
     const double scatter = std::min(std::sqrt(beyond), largest_scatter);
     for (std::size_t i = first; i < evidence.size(); ++i)
       evidence[i].drift = std::max(evidence[i].drift, scatter);
+  }
+
+  /// The usual ratio of the group: a change of all points by the same factor shows here long before
+  /// it shows at one of them. What one run adds to all points alike stays.
+  void add_whole(const SampledPair& pair, std::vector<Quantity>& quantities,
+                 std::vector<Evidence>& evidence, std::size_t first) const {
+    std::vector<double> differences;
+    double base = 0, next = 0, wake_up = 0;
+    for (std::size_t i = first; i < evidence.size(); ++i) {
+      const Evidence& e = evidence[i];
+      if (!e.judged) continue;
+      differences.push_back(e.difference);
+      base += e.base_deviation * e.base_deviation;
+      next += e.next_deviation * e.next_deviation;
+      wake_up += e.wake_up;
+    }
+    if (differences.size() < enough_points) return;
+    const double count = static_cast<double>(differences.size());
+    Quantity quantity;
+    quantity.group = pair.group;
+    quantity.name = whole_group;
+    Evidence e;
+    e.difference = measure::median(differences);
+    e.effect = std::expm1(e.difference);
+    e.base_deviation = median_inefficiency * std::sqrt(base) / count;
+    e.next_deviation = median_inefficiency * std::sqrt(next) / count;
+    const RunToRun& drift = m_options.run_to_run;
+    e.drift = pair.source == Source::compute ? drift.compute : drift.load;
+    e.drift = std::hypot(e.drift, wake_up / count);
+    finish(quantity, e, m_options);
+    quantities.push_back(std::move(quantity));
+    evidence.push_back(std::move(e));
   }
 
   void complete(const SampledPair& pair, Quantity& quantity, Evidence& e) const {

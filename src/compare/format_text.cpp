@@ -49,8 +49,8 @@ bool headline(const Quantity& quantity) {
   return quantity.group.starts_with("tier ") && quantity.base.text + quantity.next.text != "" ? true
          : quantity.unit != Unit::seconds
              ? true
-             : quantity.name == "fixed cost" || quantity.name == "cost per piece" ||
-                   quantity.group == "whole steps";
+             : quantity.name == whole_group || quantity.name == "fixed cost" ||
+                   quantity.name == "cost per piece" || quantity.group == "whole steps";
 }
 
 Line line_of(const Quantity& quantity) {

@@ -1,5 +1,6 @@
 #include "profile/profile.hpp"
 
+#include "profile/text_file.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
@@ -154,7 +155,10 @@ BreakEvenFile read_file(const std::string& path) {
 }
 
 void write_file(const BreakEvenFile& file, const std::string& path) {
-  const std::string text = to_json_text(file);
+  write_text(to_json_text(file), path);
+}
+
+void write_text(const std::string& text, const std::string& path) {
   const Target target = resolve(path);
   if (!target.replaceable) {
     const Descriptor device(::open(target.path.c_str(), O_WRONLY | O_CLOEXEC));

@@ -103,7 +103,7 @@ std::string first_line(const std::string& path) {
 
 struct CuFile::Library {
   void* handle = nullptr;
-  bool driver_open = false, statistics_on = false;
+  bool driver_open = false, counting = false;
 
   Status (*open)() = nullptr;
   Status (*close)() = nullptr;
@@ -116,6 +116,7 @@ struct CuFile::Library {
   ssize_t (*read)(void*, void*, std::size_t, off_t, off_t) = nullptr;
   Status (*statistics_level)(int) = nullptr;
   Status (*statistics_start)() = nullptr;
+  Status (*statistics_stop)() = nullptr;
   Status (*statistics)(Statistics*) = nullptr;
 
   template <class Function>
@@ -130,19 +131,15 @@ struct CuFile::Library {
     find(properties, "cuFileDriverGetProperties");
     find(statistics_level, "cuFileSetStatsLevel");
     find(statistics_start, "cuFileStatsStart");
+    find(statistics_stop, "cuFileStatsStop");
     find(statistics, "cuFileGetStatsL3");
     return find(open, "cuFileDriverOpen") && find(add_file, "cuFileHandleRegister") &&
            find(remove_file, "cuFileHandleDeregister") && find(add_buffer, "cuFileBufRegister") &&
            find(remove_buffer, "cuFileBufDeregister") && find(read, "cuFileRead");
   }
 
-  void start_statistics() {
-    if (statistics_level == nullptr || statistics_start == nullptr || statistics == nullptr) return;
-    constexpr int per_gpu = 3;
-    statistics_on = statistics_level(per_gpu).error == 0 && statistics_start().error == 0;
-  }
-
   ~Library() {
+    if (counting) statistics_stop();
     if (driver_open && close != nullptr) close();
     if (handle != nullptr) dlclose(handle);
   }
@@ -171,7 +168,6 @@ CuFile::CuFile(const std::string& library, std::string root)
   if (const Status status = cufile.open(); status.error != 0)
     refuse("cuFile does not start", describe(status));
   cufile.driver_open = true;
-  cufile.start_statistics();
 }
 
 CuFile::~CuFile() = default;
@@ -250,9 +246,22 @@ void CuFile::read(void* file, std::byte* base, std::size_t bytes, off_t file_off
   }
 }
 
+void CuFile::count_reads(bool on) {
+  Library& cufile = *m_library;
+  if (cufile.statistics_level == nullptr || cufile.statistics_start == nullptr ||
+      cufile.statistics_stop == nullptr || cufile.statistics == nullptr || on == cufile.counting)
+    return;
+  constexpr int per_gpu = 3; // the level that tells the ways apart
+  if (on)
+    cufile.counting =
+        cufile.statistics_level(per_gpu).error == 0 && cufile.statistics_start().error == 0;
+  else
+    cufile.counting = cufile.statistics_stop().error != 0;
+}
+
 CuFileReads CuFile::reads() const {
   CuFileReads reads;
-  if (!m_library->statistics_on) return reads;
+  if (!m_library->counting) return reads;
   const auto statistics = std::make_unique<Statistics>();
   if (m_library->statistics(statistics.get()).error != 0) return reads;
   reads.known = true;

@@ -54,6 +54,8 @@ public:
   void read(void* file, std::byte* base, std::size_t bytes, off_t file_offset,
             off_t device_offset) const;
 
+  /// Counting slows reads down: it goes on only where asked for.
+  void count_reads(bool on);
   [[nodiscard]] CuFileReads reads() const;
 
 private:

@@ -155,12 +155,14 @@ void GdsTier::prove_path() {
     evidence.nvidia_fs_after = m_cufile->nvidia_fs_reads();
     return judge_path(evidence);
   };
+  m_cufile->count_reads(true);
   GdsPath path = probe(1);
   constexpr std::uint64_t small_piece_bytes = 16u << 10;
   if (path.kind == GdsPath::Kind::peer_to_peer && m_plan.chunk_bytes > small_piece_bytes)
     if (GdsPath other = probe(m_plan.chunk_bytes / small_piece_bytes);
         other.kind != GdsPath::Kind::peer_to_peer)
       path = std::move(other);
+  m_cufile->count_reads(false);
   m_identity["path"] = path.sentence;
   if (path.kind == GdsPath::Kind::peer_to_peer) return;
   const std::string what = "this is not GPUDirect Storage, " + path.sentence;

@@ -258,3 +258,16 @@ TEST_CASE("points that one file alone measured are counted, not compared") {
   REQUIRE(c.differences.size() == 1);
   CHECK_THAT(c.differences[0].effect, Contains("1 are in BASE only and 1 in NEW only"));
 }
+
+TEST_CASE("a run on a busy machine proves nothing") {
+  const profile::BreakEvenFile base = measured_in({.seed = 5});
+  profile::BreakEvenFile next = measured_in({.seed = 6, .compute = 2});
+  next.warnings.push_back({"busy", "other processes used 45 % of the CPUs"});
+  const compare::Comparison c = run(base, next);
+  CHECK(c.counts.slower == 0);
+  CHECK(c.overall == Overall::inconclusive);
+  CHECK(compare::failure(c, FailOn::changed).empty());
+  CHECK_FALSE(compare::failure(c, FailOn::inconclusive).empty());
+  const compare::Quantity& q = find(c, "dense part of a step", "256 new tokens");
+  CHECK_THAT(q.reason, Contains("slower, but") && Contains("NEW was"));
+}

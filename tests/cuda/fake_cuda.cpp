@@ -44,7 +44,8 @@ struct FakeTable {
     return fake->enter("device_get_attribute");
   }
   static cudaError_t pci_bus_id(char* id, int length, int device) {
-    const std::string text = "0000:0" + std::to_string(device) + ":00.0";
+    const std::string text =
+        fake->pci_bus_id.empty() ? "0000:0" + std::to_string(device) + ":00.0" : fake->pci_bus_id;
     std::strncpy(id, text.c_str(), static_cast<std::size_t>(length));
     return fake->enter("device_get_pci_bus_id");
   }
@@ -162,6 +163,34 @@ struct FakeTable {
       return fake->m_pending = cudaErrorInvalidConfiguration;
     return code;
   }
+  static cudaError_t begin_capture(cudaStream_t, cudaStreamCaptureMode) {
+    return fake->enter("stream_begin_capture");
+  }
+  static cudaError_t end_capture(cudaStream_t, cudaGraph_t* graph) {
+    if (const cudaError_t code = fake->enter("stream_end_capture"); code != cudaSuccess)
+      return code;
+    *graph = reinterpret_cast<cudaGraph_t>(++fake->m_next); // NOLINT: a handle
+    fake->m_graphs.push_back(*graph);
+    return cudaSuccess;
+  }
+  static cudaError_t graph_instantiate(cudaGraphExec_t* executable, cudaGraph_t,
+                                       unsigned long long) {
+    if (const cudaError_t code = fake->enter("graph_instantiate"); code != cudaSuccess) return code;
+    *executable = reinterpret_cast<cudaGraphExec_t>(++fake->m_next); // NOLINT: a handle
+    fake->m_graphs.push_back(*executable);
+    return cudaSuccess;
+  }
+  static cudaError_t graph_launch(cudaGraphExec_t, cudaStream_t) {
+    return fake->enter("graph_launch");
+  }
+  static cudaError_t graph_destroy(cudaGraph_t graph) {
+    const cudaError_t code = fake->enter("graph_destroy");
+    return forget(fake->m_graphs, graph) != cudaSuccess ? cudaErrorInvalidValue : code;
+  }
+  static cudaError_t graph_exec_destroy(cudaGraphExec_t executable) {
+    const cudaError_t code = fake->enter("graph_exec_destroy");
+    return forget(fake->m_graphs, executable) != cudaSuccess ? cudaErrorInvalidValue : code;
+  }
   static cudaError_t func_set_attribute(const void*, cudaFuncAttribute, int) {
     return fake->enter("func_set_attribute");
   }
@@ -198,6 +227,12 @@ struct FakeTable {
       c.event_query = event_query;
       c.event_synchronize = event_synchronize;
       c.event_elapsed_ms = event_elapsed_ms;
+      c.stream_begin_capture = begin_capture;
+      c.stream_end_capture = end_capture;
+      c.graph_instantiate = graph_instantiate;
+      c.graph_launch = graph_launch;
+      c.graph_destroy = graph_destroy;
+      c.graph_exec_destroy = graph_exec_destroy;
       c.launch_kernel = launch_kernel;
       c.func_set_attribute = func_set_attribute;
       return c;

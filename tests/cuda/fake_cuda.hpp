@@ -25,6 +25,7 @@ public:
   int device_count = 1;
   int driver_version = CUDART_VERSION;
   cudaDeviceProp properties{};
+  std::string pci_bus_id; ///< of every device; empty: 0000:0N:00.0
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;
   /// malloc() hands out addresses without memory behind them: for models larger than this machine.
   bool imaginary_memory = false;
@@ -52,7 +53,7 @@ private:
   std::map<std::string, std::int64_t> m_counts;
   std::int64_t m_total = 0;
   std::map<const std::byte*, std::uint64_t> m_device;
-  std::vector<const void*> m_host, m_registered, m_streams, m_events;
+  std::vector<const void*> m_host, m_registered, m_streams, m_events, m_graphs;
   std::uint64_t m_device_bytes = 0;
   std::uintptr_t m_next = std::uintptr_t{1} << 40;
   cudaError_t m_pending = cudaSuccess;

@@ -169,7 +169,8 @@ TEST_CASE("counts of nvidia-fs prove the path where cuFile does not count") {
   std::ofstream(folder + "/stats") << "GDS Version: 1.15\nIO stats: Enabled\n"
                                       "Sparse Reads : n=7 io=0\n"
                                       "Reads : n=12 ok=11 err=1 readMiB=3 io_state_err=0\n";
-  const CuFile cufile(library, root.path());
+  CuFile cufile(library, root.path());
+  cufile.count_reads(true); // this one cannot
   CHECK(cufile.nvidia_fs_version() == "2.26.6");
   CHECK(cufile.nvidia_fs_reads() == 11);
   CHECK_FALSE(cufile.reads().known);
