@@ -18,6 +18,8 @@ namespace {
 constexpr int rounds_after_first = 2;
 constexpr double target_half_width = 0.015;
 constexpr double whole_hit_weight = 4;
+/// Short noisy runs would take the time of long ones for ever narrower intervals.
+constexpr std::size_t most_samples = 30;
 
 } // namespace
 
@@ -71,12 +73,18 @@ std::size_t Session::recompute_run(std::int64_t prompt) {
   return m_recompute[prompt] = m_runs.size() - 1;
 }
 
-void Session::run_ahead(Run& run) {
-  stop_here();
-  m_tools.progress.update(run.chain->name());
-  const double start_s = m_tools.progress.elapsed_s();
-  run.chain->run_ahead();
-  run.cost_s = m_tools.progress.elapsed_s() - start_s;
+void Session::run_ahead(Run& run, double expected_s) {
+  // The first run of a shape may compile kernels for it: what it costs is seen in a second one.
+  constexpr double surprising = 2, cheap_s = 1;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    stop_here();
+    m_tools.progress.update(run.chain->name());
+    const double start_s = m_tools.progress.elapsed_s();
+    run.chain->run_ahead();
+    run.cost_s = m_tools.progress.elapsed_s() - start_s;
+    if (run.cost_s < surprising * expected_s || run.cost_s > cheap_s) break;
+  }
+  m_expected_s += expected_s;
   m_spent_s += run.cost_s;
 }
 
@@ -110,10 +118,9 @@ std::vector<Question> Session::add(const std::vector<Question>& questions, doubl
     }
     has_one[q.tier] = true;
     const bool fresh = m_recompute.count(q.prompt) == 0;
-    m_expected_s += cost.hit_s(q) + (fresh ? cost.prefill_s(0, q.prompt) : 0);
     Entry entry{q, make_hit(q), recompute_run(q.prompt)};
-    run_ahead(m_runs[entry.hit]);
-    if (fresh) run_ahead(m_runs[entry.recompute]);
+    run_ahead(m_runs[entry.hit], cost.hit_s(q));
+    if (fresh) run_ahead(m_runs[entry.recompute], cost.prefill_s(0, q.prompt));
     m_entries.push_back(entry);
   }
   return dropped;
@@ -124,6 +131,7 @@ void Session::sample(double until_s) {
   std::vector<measure::Workload*> workloads;
   measure::SamplerOptions options;
   options.target_relative_half_width = target_half_width;
+  options.max_samples = most_samples;
   options.max_warmup_runs = 1; // they have run ahead
   options.max_seconds_total = std::max(0.0, until_s - m_tools.progress.elapsed_s());
   options.seed = ++m_round;

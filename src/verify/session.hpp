@@ -61,7 +61,7 @@ private:
   std::size_t recompute_run(std::int64_t prompt);
   Chain::Part step(std::int64_t context, std::int64_t new_tokens);
   std::vector<Chain::Part> steps(std::int64_t context, std::int64_t new_tokens);
-  void run_ahead(Run& run);
+  void run_ahead(Run& run, double expected_s);
   [[nodiscard]] double round_s() const;
   [[nodiscard]] double expected_s(const Question& question) const;
   [[nodiscard]] Timing timing(const Run& run, double noise) const;
