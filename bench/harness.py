@@ -34,6 +34,10 @@ class Comparison:
     seconds: float = 20.0  # stop adding rounds after this long
     rounds: int = 15
     unit: str = "s"
+    work: float = 0  # of one run, where the unit is work per second ("GB/s"); 0 = seconds are shown
+
+    def figure(self, seconds):
+        return self.work / seconds if self.work else seconds
 
 
 def row(name, ours=None, peer=None, peer_name="", unit="s", ratio=None, ratio_lo=None,
@@ -58,6 +62,9 @@ class Worker:
         return lambda: self.ask(line)
 
     def ask(self, line):
+        return self.answer(line)["seconds"]
+
+    def answer(self, line):
         if self.process is None:
             try:
                 self.process = subprocess.Popen(
@@ -78,7 +85,7 @@ class Worker:
         reply = json.loads(answer)
         if "error" in reply:
             raise Unavailable(reply["error"])
-        return reply["seconds"]
+        return reply
 
     def close(self):
         if self.process is not None:
@@ -150,7 +157,7 @@ def compare(comparison):
         except Unavailable as problem:
             reasons.append(f"{name}: {problem}")
     if not peers:
-        return row(comparison.name, ours=comparison.ours(), bar=comparison.bar,
+        return row(comparison.name, ours=comparison.figure(comparison.ours()), bar=comparison.bar,
                    unit=comparison.unit, reason="; ".join(reasons))
     seconds = {"ours": []} | {name: [] for name in peers}
     order = list(seconds)
@@ -164,9 +171,9 @@ def compare(comparison):
     fastest = min(peers, key=lambda name: statistics.median(seconds[name]))
     ratios = [theirs / mine for theirs, mine in zip(seconds[fastest], seconds["ours"])]
     ratio, lo, hi = median_interval(ratios)
-    return row(comparison.name, ours=statistics.median(seconds["ours"]),
-               peer=statistics.median(seconds[fastest]), peer_name=fastest, unit=comparison.unit,
-               ratio=ratio, ratio_lo=lo, ratio_hi=hi, bar=comparison.bar,
+    return row(comparison.name, ours=comparison.figure(statistics.median(seconds["ours"])),
+               peer=comparison.figure(statistics.median(seconds[fastest])), peer_name=fastest,
+               unit=comparison.unit, ratio=ratio, ratio_lo=lo, ratio_hi=hi, bar=comparison.bar,
                reason="; ".join(reasons))
 
 

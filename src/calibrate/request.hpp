@@ -14,7 +14,7 @@ struct Request {
   model::ReadOptions model_options;
   std::vector<std::string> tiers; ///< specs; empty = memory and file: on the current directory
   std::string device = "auto";
-  std::string output = "breakeven.json";
+  std::string output = "breakeven.json"; ///< "" = nothing will be written
   std::int64_t max_prefix_tokens = 32768;
   std::int64_t chunk_tokens = 2048; ///< largest step, vLLM's max_num_batched_tokens
   std::int64_t block_tokens = 16;

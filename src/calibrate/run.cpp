@@ -1,6 +1,7 @@
 #include "calibrate/run.hpp"
 
 #include "calibrate/catalogue.hpp"
+#include "calibrate/other_load.hpp"
 #include "calibrate/prefill_part.hpp"
 #include "calibrate/provenance.hpp"
 #include "calibrate/tier_part.hpp"
@@ -30,10 +31,13 @@ public:
   profile::BreakEvenFile run() {
     build();
     m_progress.stage(fmt::format("measuring {} things in random order", m_catalogue.size()));
+    const CpuTimes before = cpu_times();
     sample(even_share * time_left_s(), [](Catalogue::Id) { return 1.0; });
     refine();
     profile::BreakEvenFile file = assemble();
     add_warnings(file);
+    if (const std::string busy = other_load(before, cpu_times()); !busy.empty())
+      file.warnings.push_back({"busy", busy});
     file.tool.duration_s = m_progress.elapsed_s();
     return file;
   }

@@ -17,7 +17,8 @@ namespace {
 using report::Plot;
 using report::Series;
 
-constexpr int label_columns = 9, end_columns = 2;
+constexpr int label_columns = 9;
+constexpr std::size_t end_columns = 2;
 
 /// Of the SGR sequence: the terminal's own ink, then one per tier.
 const char* ansi_color(std::size_t color) {
@@ -105,13 +106,13 @@ std::vector<std::string> end_letters(const Plot& plot, const Canvas& canvas, int
     const double height = plot.y.position(plot.series[i].points.back().y);
     std::string& end =
         letters[static_cast<std::size_t>(canvas.row_of(std::clamp(height, 0.0, 1.0)))];
-    end += letter_of(i);
+    if (end.size() < end_columns) end += letter_of(i);
   }
   return letters;
 }
 
 std::string axis_text(const Plot& plot, int columns) {
-  std::string line(static_cast<std::size_t>(columns + label_columns + end_columns), ' ');
+  std::string line(static_cast<std::size_t>(columns + label_columns) + end_columns, ' ');
   int free_from = 0;
   for (const report::Tick& tick : plot.x.ticks) {
     const int length = static_cast<int>(tick.label.size());
@@ -170,7 +171,8 @@ PlotStyle terminal_style() {
 
 std::string plot_text(const Plot& plot, const PlotStyle& style) {
   if (plot.series.empty()) return "";
-  const int columns = std::max(40, style.columns) - label_columns - end_columns - 2;
+  const int columns =
+      std::max(40, style.columns) - label_columns - static_cast<int>(end_columns) - 2;
   Canvas canvas(columns, style.rows, style);
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     const Series& series = plot.series[i];

@@ -1,6 +1,9 @@
 #include "compute/compute.hpp"
 #include "compute/cpu_compute.hpp"
 #include "support/error.hpp"
+#ifdef BREAKEVEN_HAVE_CUDA
+#include "cuda/backend.hpp"
+#endif
 
 namespace breakeven::compute {
 namespace {
@@ -17,8 +20,25 @@ Backend cpu_backend() {
   return backend;
 }
 
+Backend cuda_backend() {
+#ifdef BREAKEVEN_HAVE_CUDA
+  return cuda::backend();
+#else
+  Backend backend;
+  backend.summary = "prefill on NVIDIA GPUs";
+  backend.unavailable_reason = [] { return std::string("built without CUDA"); };
+  backend.devices = [] { return std::vector<std::string>(); };
+  backend.create = [](const std::string& id, const model::Architecture&,
+                      const ComputeOptions&) -> std::unique_ptr<Compute> {
+    throw error(error_kind::environment, "device '" + id + "' cannot be used: built without CUDA");
+  };
+  return backend;
+#endif
+}
+
 registry<Backend> all_backends() {
   registry<Backend> all("device");
+  all.add("cuda", cuda_backend());
   all.add("cpu", cpu_backend()); // the last resort of "auto": faster devices go above
   return all;
 }

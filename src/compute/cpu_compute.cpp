@@ -47,8 +47,17 @@ CpuCompute::~CpuCompute() = default;
 
 void CpuCompute::choose_precision() {
   const bool wants_fp32 = m_architecture.activation_dtype == model::DType::fp32;
-  if (!wants_fp32 && !usable_kernels(Element::bf16).empty())
-    m_gemm = make_onednn_gemm(Element::bf16, m_runtime.threads);
+  const bool bf16 = !wants_fp32 && !usable_kernels(Element::bf16).empty();
+  if (bf16 && m_architecture.weight_dtype == model::DType::int8)
+    m_gemm = make_onednn_int8_gemm(m_runtime.threads);
+  if (m_gemm)
+    m_warnings.push_back("int8 weights: matrix products run in int8 with activations quantised per "
+                         "token (W8A8); an engine that keeps activations in 16 bits differs");
+  else if (model::bits_of(m_architecture.weight_dtype) <= 8)
+    m_warnings.push_back(model::to_string(m_architecture.weight_dtype) +
+                         " weights: the cpu device has no products of that type here and computes "
+                         "with wider weights");
+  if (bf16 && !m_gemm) m_gemm = make_onednn_gemm(Element::bf16, m_runtime.threads);
   if (!m_gemm) {
     if (!wants_fp32)
       m_warnings.push_back("this CPU has no bf16 instructions (or oneDNN is not built in): layers "

@@ -52,6 +52,9 @@ public:
 
 /// Null when built without oneDNN or when it has nothing but reference code for this element here.
 std::unique_ptr<GemmEngine> make_onednn_gemm(Element element, int threads);
+/// int8 weights (one scale per column) and activations (one per row, found as they come) between
+/// bf16 inputs and outputs. Null without oneDNN or without int8 dot-product instructions.
+std::unique_ptr<GemmEngine> make_onednn_int8_gemm(int threads);
 /// fp32 only; always available.
 std::unique_ptr<GemmEngine> make_eigen_gemm(int threads);
 

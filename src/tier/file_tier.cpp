@@ -6,6 +6,7 @@
 #include "support/text.hpp"
 #include "support/units.hpp"
 #include "tier/file_load.hpp"
+#include "tier/numa.hpp"
 #include "tier/read_search.hpp"
 #include "tier/storage.hpp"
 
@@ -135,6 +136,10 @@ void FileTier::open_queues() {
   if (!refusal.empty()) warn("io_uring: " + refusal + "; threads that call pread() replace it");
   m_identity["reads"] = refusal.empty() ? "io_uring" : "pread threads";
   m_staging = HostMemory(staging_bytes, "the staging ring");
+  if (const auto node = m_device.numa_node())
+    if (const std::string unbound = bind_memory(m_staging.data(), m_staging.bytes(), *node);
+        !unbound.empty())
+      warn("the staging ring cannot be bound to the device's NUMA node: " + unbound);
   std::memset(m_staging.data(), 0, m_staging.bytes()); // no page faults in the first load
   m_device.pin_host(m_staging.data(), m_staging.bytes());
   m_engine_queue = make();

@@ -7,6 +7,8 @@
 namespace breakeven::tier {
 namespace {
 
+constexpr std::uint64_t device_batch_bytes = 64u << 20;
+
 /// Small enough that the threads end together, large enough that claiming one costs nothing.
 std::uint64_t task_bytes_for(const LoadShape& shape, int threads) {
   constexpr std::uint64_t least = 256u << 10, most = 4u << 20;
@@ -44,28 +46,36 @@ void MemoryLoad::copy_task(std::size_t task) {
   const Placement& placement = m_placements[task % m_placements.size()];
   const std::uint64_t begin = task / m_placements.size() * m_task_bytes;
   const std::uint64_t end = std::min(m_shape.bytes, begin + m_task_bytes);
-  if (std::byte* host = m_context.device.host_address()) {
-    for_each_run(placement, begin, end,
-                 [&](std::uint64_t to, const std::byte* from, std::uint64_t bytes) {
-                   stream_copy(host + to, from, bytes);
-                 });
-    return;
-  }
+  std::byte* host = m_context.device.host_address();
   for_each_run(placement, begin, end,
                [&](std::uint64_t to, const std::byte* from, std::uint64_t bytes) {
-                 m_context.device.copy_in(to, from, bytes);
+                 stream_copy(host + to, from, bytes);
                });
 }
 
-void MemoryLoad::do_run() {
-  const std::size_t tasks = m_tasks_per_load * m_placements.size();
-  if (m_context.device.host_address() != nullptr) {
-    m_context.team.run(tasks, [&](std::size_t task) { copy_task(task); });
-    return;
+/// The device works on one batch while the runs of the next are listed. Batches are whole pieces.
+void MemoryLoad::copy_to_device() {
+  const std::uint64_t piece = m_pieces.piece_bytes();
+  const std::uint64_t batch =
+      piece < device_batch_bytes ? device_batch_bytes / piece * piece : device_batch_bytes;
+  for (std::uint64_t begin = 0; begin < m_shape.bytes; begin += batch) {
+    const std::uint64_t end = std::min(m_shape.bytes, begin + batch);
+    for (std::size_t lane = 0; lane < m_placements.size(); ++lane) {
+      m_runs.clear();
+      for_each_run(m_placements[lane], begin, end,
+                   [&](std::uint64_t to, const std::byte* from, std::uint64_t bytes) {
+                     m_runs.push_back({to, from, static_cast<std::size_t>(bytes)});
+                   });
+      m_context.device.copy_in_runs(m_runs, lane);
+    }
   }
-  for (std::size_t task = 0; task < tasks; ++task)
-    copy_task(task);
   m_context.device.synchronize();
+}
+
+void MemoryLoad::do_run() {
+  if (m_context.device.host_address() == nullptr) return copy_to_device();
+  m_context.team.run(m_tasks_per_load * m_placements.size(),
+                     [&](std::size_t task) { copy_task(task); });
 }
 
 } // namespace breakeven::tier

@@ -17,12 +17,14 @@ protected:
 
 private:
   void copy_task(std::size_t task);
+  void copy_to_device();
   template <class Copy>
   void for_each_run(const Placement& placement, std::uint64_t begin, std::uint64_t end, Copy copy);
 
   const std::byte* m_pool;
   std::uint64_t m_task_bytes;
   std::uint64_t m_tasks_per_load;
+  std::vector<compute::DeviceRun> m_runs;
 };
 
 } // namespace breakeven::tier

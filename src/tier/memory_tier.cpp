@@ -66,6 +66,7 @@ protected:
     require_memory();
     m_pool = HostMemory(m_source.total_bytes(), "the source of the memory tier");
     if (m_node) bind();
+    bind_near_device();
     fill();
     m_device.pin_host(m_pool.data(), m_pool.bytes());
     m_scratch_bytes = m_pool.bytes();
@@ -134,8 +135,10 @@ private:
     });
   }
 
+  void bind_near_device();
   void measure_store();
   void measure_other_nodes();
+  double read_rate(const HostMemory& from);
   double copy_rate(std::byte* to, const std::byte* from, std::uint64_t bytes);
 
   const node::NodeFacts m_facts;
@@ -178,24 +181,55 @@ void MemoryTier::measure_store() {
   m_store_Bps = best;
 }
 
+/// Unless the spec says otherwise, the data is where a server that knows its GPU puts it.
+void MemoryTier::bind_near_device() {
+  const std::optional<unsigned> near = m_device.numa_node();
+  if (m_node || !near) return;
+  const std::string refusal = bind_memory(m_pool.data(), m_pool.bytes(), *near);
+  m_identity["numa_node"] =
+      refusal.empty() ? fmt::format("{} (the device's)", *near) : "where the system puts it";
+  if (!refusal.empty())
+    warn(
+        fmt::format("memory: it cannot be bound to the device's NUMA node {}: {}", *near, refusal));
+}
+
+/// Best bytes per second of whole copies into the device's buffer.
+double MemoryTier::read_rate(const HostMemory& from) {
+  using clock = std::chrono::steady_clock;
+  double best = 0;
+  for (int round = 0; round < 3; ++round) {
+    if (std::byte* device = m_device.host_address()) {
+      best = std::max(best, copy_rate(device, from.data(), from.bytes()));
+      continue;
+    }
+    const clock::time_point start = clock::now();
+    m_device.copy_in(0, from.data(), from.bytes());
+    m_device.synchronize();
+    const std::chrono::duration<double> seconds = clock::now() - start;
+    best = std::max(best, static_cast<double>(from.bytes()) / seconds.count());
+  }
+  return best;
+}
+
 /// The wrong node is where memory lands when nobody binds it: say what that costs.
 void MemoryTier::measure_other_nodes() {
   const std::vector<NumaNode> nodes = numa_nodes();
-  std::byte* device = m_device.host_address();
   const std::uint64_t bytes =
       std::min(m_pool.bytes() / 4, m_options.max_load_bytes) / granule_bytes * granule_bytes;
-  if (nodes.size() < 2 || m_node || device == nullptr || bytes == 0) return;
+  if (nodes.size() < 2 || m_node || bytes == 0) return;
+  const std::optional<unsigned> near = m_device.numa_node();
   for (const NumaNode& node : nodes) {
     HostMemory far(bytes, "measuring another NUMA node");
     if (!bind_memory(far.data(), bytes, node.id).empty()) continue;
     fill_pattern(far.data(), bytes, m_options.seed, 0);
-    double best = 0;
-    for (int round = 0; round < 3; ++round)
-      best = std::max(best, copy_rate(device, far.data(), bytes));
+    m_device.pin_host(far.data(), bytes);
+    const double rate = read_rate(far);
+    m_device.unpin_host(far.data());
+    const bool local = near ? node.id == *near : node.local;
     m_identity[fmt::format("read_from_node_{}", node.id)] =
-        fmt::format("{} ({})", format_rate(best),
+        fmt::format("{} ({})", format_rate(rate),
                     !node.has_cpus ? "cxl"
-                    : node.local   ? "local"
+                    : local        ? "local"
                                    : "remote");
   }
 }

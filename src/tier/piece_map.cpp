@@ -21,4 +21,11 @@ PieceMap::PieceMap(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t seed
     std::swap(m_place[i - 1], m_place[random.below(i)]);
 }
 
+PieceMap PieceMap::inverse() const {
+  PieceMap result = *this;
+  for (std::size_t piece = 0; piece < m_place.size(); ++piece)
+    result.m_place[m_place[piece]] = static_cast<std::uint32_t>(piece);
+  return result;
+}
+
 } // namespace breakeven::tier

@@ -13,6 +13,10 @@ class PieceMap {
 public:
   PieceMap(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t seed);
 
+  /// The same places seen from the device: its for_each() goes over positions on the device and
+  /// visits (position on the device, position in the source, bytes).
+  [[nodiscard]] PieceMap inverse() const;
+
   [[nodiscard]] std::uint64_t bytes() const { return m_bytes; }
   [[nodiscard]] std::uint64_t pieces() const { return m_place.size(); }
   [[nodiscard]] std::uint64_t piece_bytes() const { return m_piece_bytes; }

@@ -1,4 +1,5 @@
 #include "tier/file_tier.hpp"
+#include "tier/gds_tier.hpp"
 #include "tier/memory_tier.hpp"
 #include "tier/tier.hpp"
 
@@ -10,6 +11,7 @@ const registry<TierKind>& tier_kinds() {
     registry<TierKind> rows("tier");
     rows.add("memory", memory_tier_kind());
     rows.add("file", file_tier_kind());
+    rows.add("gds", gds_tier_kind());
     return rows;
   }();
   return kinds;

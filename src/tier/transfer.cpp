@@ -243,14 +243,16 @@ private:
 
   void copy(const Slot& slot) {
     const std::uint64_t device = m_parts[slot.part].device;
+    m_runs.clear();
     m_pieces.for_each(slot.begin, slot.begin + slot.bytes,
                       [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
                         const std::byte* source = slot.buffer + (from - slot.begin);
                         if (m_host != nullptr)
                           stream_copy(m_host + device + to, source, bytes);
                         else
-                          m_device.copy_in(device + to, source, bytes);
+                          m_runs.push_back({device + to, source, static_cast<std::size_t>(bytes)});
                       });
+    if (!m_runs.empty()) m_device.copy_in_runs(m_runs, slot.part);
   }
 
   /// Nothing may still write to memory or hold a file when an error leaves run().
@@ -284,6 +286,7 @@ private:
   std::vector<std::size_t> m_free, m_copying;
   std::vector<OpenFile> m_open;
   std::vector<Cursor> m_cursors;
+  std::vector<compute::DeviceRun> m_runs; ///< of one slot
   std::size_t m_turn = 0;
 };
 

@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t sample_bytes = 8;
 constexpr std::uint64_t slice_bytes = 8u << 20;
+constexpr std::size_t slices_per_run = 8;
 
 std::string load_name(const std::string& tier, const LoadShape& shape) {
   return fmt::format("load {} from {}, {} piece{}, {} in flight",
@@ -58,31 +59,46 @@ void VerifiedLoad::do_verify() {
   };
   const std::size_t tasks = slices * m_placements.size();
   if (m_context.device.host_address() != nullptr) return m_context.team.run(tasks, slice);
-  for (std::size_t task = 0; task < tasks; ++task)
-    slice(task); // copy_out is for one thread
+  // Copies back take as long as the load itself: later runs check a few slices each, in turn.
+  const std::size_t checked = samples ? std::min(tasks, slices_per_run) : tasks;
+  for (std::size_t i = 0; i < checked; ++i) {
+    const std::size_t task = m_next_slice++ % tasks;
+    const std::uint64_t begin = task % slices * slice_bytes;
+    verify_copy(m_placements[task / slices], begin, std::min(m_shape.bytes, begin + slice_bytes),
+                samples);
+  }
+}
+
+/// [begin, end) of the load's place on the device.
+void VerifiedLoad::verify_copy(const Placement& placement, std::uint64_t begin, std::uint64_t end,
+                               bool samples) {
+  if (!m_from_device) m_from_device = m_pieces.inverse();
+  m_copy.resize(end - begin);
+  m_context.device.copy_out(placement.device + begin, m_copy.data(), m_copy.size());
+  m_from_device->for_each(
+      begin, end, [&](std::uint64_t at, std::uint64_t from, std::uint64_t bytes) {
+        check_run(m_copy.data() + (at - begin), placement.source + from, bytes, samples);
+      });
 }
 
 void VerifiedLoad::verify(const Placement& placement, std::uint64_t begin, std::uint64_t end,
                           bool samples) {
   const std::byte* host = m_context.device.host_address();
-  std::vector<std::byte> copy;
   m_pieces.for_each(begin, end, [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
-    const std::uint64_t device = placement.device + to;
-    const std::byte* data = host + device;
-    if (host == nullptr) {
-      copy.resize(bytes);
-      m_context.device.copy_out(device, copy.data(), bytes);
-      data = copy.data();
-    }
-    std::uint64_t source = (placement.source + from) % m_context.source.total_bytes();
-    while (bytes > 0) {
-      const std::uint64_t part = std::min(bytes, m_context.source.total_bytes() - source);
-      check(data, source, part, samples);
-      data += part;
-      bytes -= part;
-      source = 0;
-    }
+    check_run(host + placement.device + to, placement.source + from, bytes, samples);
   });
+}
+
+/// A run on the device, whose source may wrap around the end of the ring.
+void VerifiedLoad::check_run(const std::byte* data, std::uint64_t source, std::uint64_t bytes,
+                             bool samples) const {
+  const std::uint64_t total = m_context.source.total_bytes();
+  for (source %= total; bytes > 0; source = 0) {
+    const std::uint64_t part = std::min(bytes, total - source);
+    check(data, source, part, samples);
+    data += part;
+    bytes -= part;
+  }
 }
 
 void VerifiedLoad::check(const std::byte* data, std::uint64_t source, std::uint64_t bytes,

@@ -8,6 +8,7 @@
 #include "tier/tier.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,11 +46,18 @@ protected:
 
 private:
   void verify(const Placement& placement, std::uint64_t begin, std::uint64_t end, bool samples);
+  void verify_copy(const Placement& placement, std::uint64_t begin, std::uint64_t end,
+                   bool samples);
+  void check_run(const std::byte* data, std::uint64_t source, std::uint64_t bytes,
+                 bool samples) const;
   void check(const std::byte* data, std::uint64_t source, std::uint64_t bytes, bool samples) const;
 
   std::uint64_t m_stride = 0; ///< bytes of the device buffer per load in flight
   std::uint64_t m_runs = 0;
   std::uint64_t m_device_next = 0;
+  std::optional<PieceMap> m_from_device; ///< where the host cannot see the buffer
+  std::vector<std::byte> m_copy;
+  std::size_t m_next_slice = 0;
 };
 
 } // namespace breakeven::tier

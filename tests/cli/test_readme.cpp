@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 
 #include "cli/command.hpp"
+#include "cli/verb.hpp"
 
 using namespace breakeven::test;
 
@@ -16,9 +17,8 @@ TEST_CASE("every verb of the tool is in the README") {
   const Sandbox box;
   const std::string readme = box.read(BREAKEVEN_SOURCE_DIR "/README.md");
   const std::string help = box.run("breakeven --help").out;
-  for (const char* verb :
-       {"calibrate", "show", "check", "model", "predict", "plan", "report", "import"}) {
+  for (const std::string& verb : breakeven::cli::verbs().names()) {
     CHECK(help.find(verb) != std::string::npos);
-    CHECK(readme.find("| `" + std::string(verb) + "` |") != std::string::npos);
+    CHECK(readme.find("| `" + verb + "` |") != std::string::npos);
   }
 }

@@ -31,6 +31,8 @@ inline std::vector<Precision> precisions() {
   add(compute::make_eigen_gemm(2), 1e-5);
   add(compute::make_onednn_gemm(compute::Element::fp32, 2), 1e-5);
   add(compute::make_onednn_gemm(compute::Element::bf16, 2), 2e-2);
+  // int8: weights and activations are rounded to 1/127 of their largest before each product.
+  add(compute::make_onednn_int8_gemm(2), 8e-2);
   return all;
 }
 

@@ -90,6 +90,13 @@ TEST_CASE("parts of a piece map agree with the whole") {
     for (std::uint64_t i = 0; i < part; ++i)
       CHECK(place[from + i] == to + i);
   });
+  std::uint64_t seen = 0;
+  map.inverse().for_each(0, 10000, [&](std::uint64_t at, std::uint64_t from, std::uint64_t part) {
+    for (std::uint64_t i = 0; i < part; ++i)
+      CHECK(place[from + i] == at + i);
+    seen += part;
+  });
+  CHECK(seen == 10000);
 }
 
 TEST_CASE("the source ring goes through everything before it returns, and returns elsewhere") {
