@@ -73,7 +73,7 @@ void add_compare(CLI::App& command, Outcome& outcome) {
       ->capture_default_str();
   command.add_option("--run-to-run", options->run_to_run,
                      "variation between runs of an unchanged node, as a standard deviation "
-                     "(default: 2% for prefill, 5% for loads)");
+                     "(default: 3% for prefill, 8% for loads)");
   std::vector<std::string> names;
   for (const auto& [name, format] : compare::formats().rows())
     names.push_back(name);

@@ -24,8 +24,8 @@ Input read_input(const std::string& path);
 /// Relative standard deviation of a median between two calibrations of an unchanged node, beyond
 /// what the samples of one run show. Measured by scripts/false_alarms; docs/compare.md.
 struct RunToRun {
-  double compute = 0.02;    ///< prefill steps and their parts
-  double load = 0.05;       ///< loads, their fixed costs and bandwidths
+  double compute = 0.03;    ///< prefill steps and their parts
+  double load = 0.08;       ///< loads, their fixed costs and bandwidths
   double wake_up_s = 10e-6; ///< of any time: waking threads, queues and devices takes what it takes
 };
 

@@ -20,6 +20,12 @@ constexpr std::size_t fewest_samples = 3;
 /// can lie close together by chance. Source: G. K. Smyth, Statistical Applications in Genetics and
 /// Molecular Biology 3 (2004), for the idea.
 constexpr double group_weight = 5;
+/// Samples of one run agree with each other more than with the next run's, so that more of them
+/// than this say no more: between runs of an unchanged node a median varies about as much as that
+/// of 10 independent samples, be the machine quiet or noisy (docs/compare.md).
+constexpr double most_independent = 10;
+/// Points of one run vary together: as many of them as of a group count as independent.
+constexpr double independent_points = 2;
 constexpr double median_inefficiency = 1.2533; // sqrt(pi / 2): standard error against the mean's
 /// Drift that a group shows by the scatter of its own ratios is believed up to here; more is
 /// rather a change that touches some of its points.
@@ -48,9 +54,10 @@ double deviation_of(const Measurement& m, double group_noise, const Options& opt
   const double z = z_of(options);
   if (n == 0) // predicted, published or stripped: only the interval is left
     return m.lo_s > 0 ? std::log(m.hi_s / m.lo_s) / 2 / z : 0;
-  const double count = static_cast<double>(n);
-  const double own = log_median_deviation(m.samples_s, options.replicates, random);
-  const double usual = median_inefficiency * group_noise / std::sqrt(count);
+  const double count = static_cast<double>(n), independent = std::min(count, most_independent);
+  const double own = log_median_deviation(m.samples_s, options.replicates, random) *
+                     std::sqrt(count / independent);
+  const double usual = median_inefficiency * group_noise / std::sqrt(independent);
   const double freedom = count - 1;
   return std::sqrt((freedom * own * own + group_weight * usual * usual) / (freedom + group_weight));
 }
@@ -173,15 +180,15 @@ private:
   /// it shows at one of them. What one run adds to all points alike stays.
   void add_whole(const SampledPair& pair, std::vector<Quantity>& quantities,
                  std::vector<Evidence>& evidence, std::size_t first) const {
-    std::vector<double> differences;
-    double base = 0, next = 0, wake_up = 0;
+    std::vector<double> differences, wake_up;
+    double base = 0, next = 0;
     for (std::size_t i = first; i < evidence.size(); ++i) {
       const Evidence& e = evidence[i];
       if (!e.judged) continue;
       differences.push_back(e.difference);
       base += e.base_deviation * e.base_deviation;
       next += e.next_deviation * e.next_deviation;
-      wake_up += e.wake_up;
+      wake_up.push_back(e.wake_up);
     }
     if (differences.size() < enough_points) return;
     const double count = static_cast<double>(differences.size());
@@ -191,11 +198,12 @@ private:
     Evidence e;
     e.difference = measure::median(differences);
     e.effect = std::expm1(e.difference);
-    e.base_deviation = median_inefficiency * std::sqrt(base) / count;
-    e.next_deviation = median_inefficiency * std::sqrt(next) / count;
+    e.base_deviation = std::sqrt(base / count / independent_points);
+    e.next_deviation = std::sqrt(next / count / independent_points);
     const RunToRun& drift = m_options.run_to_run;
     e.drift = pair.source == Source::compute ? drift.compute : drift.load;
-    e.drift = std::hypot(e.drift, wake_up / count);
+    e.wake_up = measure::median(wake_up);
+    e.drift = std::hypot(e.drift, e.wake_up);
     finish(quantity, e, m_options);
     quantities.push_back(std::move(quantity));
     evidence.push_back(std::move(e));
@@ -217,14 +225,19 @@ private:
   measure::Random& m_random;
 };
 
+/// Factor on an interval that counts `samples` of each point as independent.
+double inflation(std::int64_t samples) {
+  return std::sqrt(std::max(1.0, static_cast<double>(samples) / most_independent));
+}
+
 /// A bandwidth: judged by the logarithm of its ratio.
 void weigh_rate(const FittedPair& pair, const Options& options, Quantity& quantity, Evidence& e) {
   const double z = z_of(options);
   const auto deviation = [&](const Estimate& x) {
     return x.lo > 0 ? std::log(x.hi / x.lo) / 2 / z : 1.0;
   };
-  e.base_deviation = deviation(pair.base);
-  e.next_deviation = deviation(pair.next);
+  e.base_deviation = deviation(pair.base) * inflation(pair.base_each);
+  e.next_deviation = deviation(pair.next) * inflation(pair.next_each);
   e.drift = options.run_to_run.load;
   fill(quantity.base, pair.base.value, std::hypot(e.base_deviation, e.drift), z, pair.base_samples);
   fill(quantity.next, pair.next.value, std::hypot(e.next_deviation, e.drift), z, pair.next_samples);
@@ -238,8 +251,8 @@ void weigh_constant(const FittedPair& pair, const Options& options, Quantity& qu
                     Evidence& e) {
   const double z = z_of(options);
   e.logarithmic = false;
-  e.base_deviation = (pair.base.hi - pair.base.lo) / 2 / z;
-  e.next_deviation = (pair.next.hi - pair.next.lo) / 2 / z;
+  e.base_deviation = (pair.base.hi - pair.base.lo) / 2 / z * inflation(pair.base_each);
+  e.next_deviation = (pair.next.hi - pair.next.lo) / 2 / z * inflation(pair.next_each);
   e.drift = std::hypot(options.run_to_run.load * pair.load_s, options.run_to_run.wake_up_s) /
             pair.multiple;
   e.difference = pair.next.value - pair.base.value;

@@ -1,5 +1,6 @@
 #include "compare/pairs.hpp"
 
+#include "measure/statistics.hpp"
 #include "support/units.hpp"
 
 #include <fmt/format.h>
@@ -21,12 +22,21 @@ std::string tokens(std::int64_t count) {
   return format_tokens(count);
 }
 
-std::int64_t samples_of(const Tier& tier, std::int64_t in_flight) {
-  std::int64_t count = 0;
+struct Samples {
+  std::int64_t all = 0, each = 0;
+};
+
+/// Samples behind the constants of loads of which `in_flight` run: all, and the median per load.
+Samples samples_of(const Tier& tier, std::int64_t in_flight) {
+  std::vector<double> counts;
+  Samples samples;
   for (const SweepPoint& point : tier.sweep)
-    if (point.in_flight == in_flight && !point.holdout)
-      count += static_cast<std::int64_t>(point.seconds.samples_s.size());
-  return count;
+    if (point.in_flight == in_flight && !point.holdout) {
+      samples.all += static_cast<std::int64_t>(point.seconds.samples_s.size());
+      counts.push_back(static_cast<double>(point.seconds.samples_s.size()));
+    }
+  samples.each = static_cast<std::int64_t>(measure::median(counts));
+  return samples;
 }
 
 class Pairing {
@@ -175,8 +185,9 @@ private:
     const LoadModel &a = *base.load, &b = *next.load;
     const auto pair = [&](const std::string& name, Unit unit, const Estimate& x, const Estimate& y,
                           std::int64_t in_flight, double load_s, double multiple) {
-      m_pairs.fitted.push_back({group, name, unit, x, y, samples_of(base, in_flight),
-                                samples_of(next, in_flight), load_s, multiple, blocked});
+      const Samples of_base = samples_of(base, in_flight), of_next = samples_of(next, in_flight);
+      m_pairs.fitted.push_back({group, name, unit, x, y, of_base.all, of_next.all, of_base.each,
+                                of_next.each, load_s, multiple, blocked});
     };
     const auto [small_s, many_pieces_s, pieces] = loads_of(base);
     pair("fixed cost", Unit::seconds, a.fixed_s, b.fixed_s, 1, small_s, 1);

@@ -24,7 +24,8 @@ struct FittedPair {
   std::string group, name;
   Unit unit = Unit::seconds;
   profile::Estimate base, next;
-  std::int64_t base_samples = 0, next_samples = 0;
+  std::int64_t base_samples = 0, next_samples = 0; ///< of all loads behind it
+  std::int64_t base_each = 0, next_each = 0;       ///< of one of these loads, usually
   /// A load that this constant is part of, in seconds, and how many times: says how much a change
   /// matters and how far drift of loads moves the constant. 0 = judged by its ratio (bandwidth).
   double load_s = 0, multiple = 1;
