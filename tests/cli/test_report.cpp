@@ -46,7 +46,8 @@ TEST_CASE("report writes a page and a picture, and says so") {
 TEST_CASE("every page has a nonce of its own") {
   const Sandbox box;
   put(box, "a.json", solved());
-  box.run("breakeven report a.json -o r1.html && breakeven report a.json -o r2.html");
+  CHECK(box.run("breakeven report a.json -o r1.html && breakeven report a.json -o r2.html")
+            .exit_code == 0);
   const std::string first = box.read("r1.html"), second = box.read("r2.html");
   const auto nonce = [](const std::string& text) { return text.substr(text.find("'nonce-"), 40); };
   CHECK(nonce(first) != nonce(second));
