@@ -18,3 +18,7 @@ TEST_CASE("every verb of the tool is in the README") {
   const std::string readme = box.read(BREAKEVEN_SOURCE_DIR "/README.md");
   const std::string help = box.run("breakeven --help").out;
   for (const std::string& verb : breakeven::cli::verbs().names()) {
+    CHECK(help.find(verb) != std::string::npos);
+    CHECK(readme.find("| `" + verb + "` |") != std::string::npos);
+  }
+}
