@@ -67,42 +67,6 @@ tier::KvLayout layout_of(const model::Architecture& architecture, const Request&
   return layout;
 }
 
-/// Loads over the whole range of lengths in the layout's own pieces, some lengths in other piece
-/// sizes so that bytes and pieces can be told apart, some at once, and some that the fit never
-/// sees.
-std::vector<SweepShape> sweep_of(const Plan& plan) {
-  const tier::KvLayout& layout = plan.layout;
-  std::vector<SweepShape> sweep;
-  const auto add = [&](std::int64_t tokens, std::int64_t pieces_per_chunk, int in_flight,
-                       bool holdout) {
-    const std::int64_t chunks = std::max<std::int64_t>(tokens / layout.chunk_tokens, 1);
-    const std::int64_t bytes = chunks * layout.chunk_tokens * layout.bytes_per_token;
-    if (static_cast<std::uint64_t>(bytes) * static_cast<std::uint64_t>(in_flight) >
-        plan.kv_buffer_bytes)
-      return;
-    const std::int64_t piece = layout.chunk_tokens * layout.bytes_per_token / pieces_per_chunk;
-    if (piece * pieces_per_chunk != layout.chunk_tokens * layout.bytes_per_token || piece < 1024)
-      return;
-    sweep.push_back({{static_cast<std::uint64_t>(bytes),
-                      static_cast<std::uint64_t>(chunks * pieces_per_chunk), in_flight},
-                     holdout});
-  };
-  const std::int64_t own = layout.pieces_per_chunk;
-  const std::int64_t last = plan.max_prefix_tokens;
-  for (const std::int64_t tokens : up_to({layout.chunk_tokens, 1024, 4096, 16384}, last))
-    add(tokens, own, 1, false);
-  for (const std::int64_t tokens : {std::int64_t{1024}, std::int64_t{4096}}) {
-    if (tokens > last) continue;
-    add(tokens, 1, 1, false);
-    add(tokens, own * plan.architecture.layers, 1, false);
-  }
-  for (const std::int64_t tokens : {std::int64_t{2816}, std::int64_t{11264}})
-    if (tokens < last) add(tokens, own, 1, true);
-  for (const int in_flight : {2, 4, 8})
-    add(std::min<std::int64_t>(2048, last / in_flight), own, in_flight, false);
-  return sweep;
-}
-
 std::vector<TierPlan> plan_tiers(const Plan& plan, const tier::TierOptions& options) {
   const bool requested = !plan.request.tiers.empty();
   const std::vector<std::string> texts =
@@ -187,7 +151,9 @@ Plan make_plan(const Request& request) {
                              plan.request.chunk_tokens);
   plan.step_checks = check_points(plan);
   plan.lengths = answer_lengths(plan.max_prefix_tokens);
-  plan.sweep = sweep_of(plan);
+  const SweepLimits limits{plan.max_prefix_tokens, plan.kv_buffer_bytes};
+  plan.sweep = sweep_of(plan.architecture, plan.layout, limits);
+  plan.layouts = layouts_of(plan.architecture, plan.layout, limits);
   tier::TierOptions options;
   options.layout = plan.layout;
   options.max_load_bytes = plan.kv_buffer_bytes;

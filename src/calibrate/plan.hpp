@@ -1,6 +1,7 @@
 #pragma once
 
 #include "calibrate/request.hpp"
+#include "calibrate/sweep.hpp"
 #include "compute/compute.hpp"
 #include "model/architecture.hpp"
 #include "node/node.hpp"
@@ -15,11 +16,6 @@ namespace breakeven::calibrate {
 
 struct GridPoint {
   std::int64_t context_tokens = 0, new_tokens = 0;
-};
-
-struct SweepShape {
-  tier::LoadShape load;
-  bool holdout = false;
 };
 
 struct TierPlan {
@@ -44,6 +40,7 @@ struct Plan {
   std::vector<std::int64_t> attention_new;     ///< ascending
   std::vector<GridPoint> step_checks;
   std::vector<SweepShape> sweep;
+  std::vector<LayoutShape> layouts;
   std::vector<std::int64_t> lengths; ///< prefix lengths that the break-even search covers
   std::vector<TierPlan> tiers;
   std::vector<profile::Warning> warnings;

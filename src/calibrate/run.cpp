@@ -32,8 +32,9 @@ public:
     build();
     m_progress.stage(fmt::format("measuring {} things in random order", m_catalogue.size()));
     const CpuTimes before = cpu_times();
-    sample(even_share * time_left_s(), [](Catalogue::Id) { return 1.0; });
+    sample(even_share * time_left_s(), [&](Catalogue::Id id) { return informs(id) ? 0.25 : 1.0; });
     refine();
+    contend();
     profile::BreakEvenFile file = assemble();
     add_warnings(file);
     if (const std::string busy = other_load(before, cpu_times()); !busy.empty())
@@ -91,10 +92,38 @@ private:
   void refine() {
     const profile::BreakEvenFile so_far = assemble();
     m_progress.stage("measuring more where the break-even lengths are decided");
-    sample(time_left_s(), [&](Catalogue::Id id) {
+    sample(time_left_s() - contention_s(), [&](Catalogue::Id id) {
       if (m_catalogue.series(id).stopped == measure::StopReason::converged) return 0.0;
+      if (informs(id)) return 0.25;
       return decides(so_far, id) ? 4.0 : 1.0;
     });
+  }
+
+  bool informs(Catalogue::Id id) const {
+    return std::any_of(m_tiers.begin(), m_tiers.end(),
+                       [&](const TierPart& tier) { return tier.informs(id); });
+  }
+
+  /// Seconds for all tiers together.
+  [[nodiscard]] double contention_s() const {
+    constexpr double share = 0.02, most_s = 1.5;
+    return std::min(share * m_plan.request.budget_s, most_s) * static_cast<double>(m_tiers.size());
+  }
+
+  /// Loads while prefill runs, with the largest step that runs several times in the time there is.
+  void contend() {
+    m_progress.stage("measuring loads while prefill runs");
+    const double each_s = contention_s() / static_cast<double>(m_tiers.size());
+    const fit::PrefillCurve curve(m_prefill->result(m_plan, m_catalogue),
+                                  m_plan.request.chunk_tokens);
+    std::int64_t new_tokens = m_plan.dense_new.front();
+    for (const std::int64_t n : m_plan.dense_new)
+      if (curve.step_s(0, n) < each_s / 8) new_tokens = n;
+    for (TierPart& tier : m_tiers) {
+      stop_here();
+      tier.contend(m_plan, *m_compute, new_tokens, each_s, m_stop);
+    }
+    stop_here();
   }
 
   bool decides(const profile::BreakEvenFile& file, Catalogue::Id id) const {
@@ -129,7 +158,7 @@ private:
     for (const std::string& sentence : m_compute->warnings())
       file.warnings.push_back({"compute", sentence});
     for (const TierPart& tier : m_tiers)
-      for (const std::string& sentence : tier.warnings())
+      for (const std::string& sentence : tier.warnings(m_catalogue))
         file.warnings.push_back({"tier", sentence});
     for (const profile::StepCheck& check : file.prefill.step_checks)
       if (std::fabs(check.relative_error) > bad_step_error)

@@ -2,6 +2,7 @@
 
 #include "cli/table.hpp"
 #include "report/report.hpp"
+#include "cli/tier_notes.hpp"
 #include "support/text.hpp"
 #include "support/units.hpp"
 
@@ -85,6 +86,7 @@ std::string summary_text(const BreakEvenFile& file) {
   text += "\nrecompute: the prefill time that loading this prefix saves\n"
           "to tie:    the bandwidth that a tier without fixed cost must deliver\n"
           "load, recompute: which one is faster; tie: their 95 % intervals overlap\n";
+  if (const std::string notes = tier_notes(file); !notes.empty()) text += "\n" + notes;
   for (const Warning& warning : file.warnings)
     text += fmt::format("warning: {}\n", printable(warning.message));
   return text;

@@ -12,6 +12,34 @@ json estimate(const Estimate& e) {
   return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}};
 }
 
+/// Rates instead of the samples that the file holds.
+void add_extras(json& result, const Tier& tier) {
+  result["store_Bps"] = tier.store_Bps;
+  result["store_synced_Bps"] = tier.store_synced_Bps;
+  const auto rate = [](std::int64_t bytes, const Measurement& m) {
+    return m.median_s > 0 ? static_cast<double>(bytes) / m.median_s : 0;
+  };
+  if (tier.access) {
+    json& access = result["access"];
+    access = {{"mode", tier.access->mode}, {"engine_share", tier.access->engine_share}};
+    for (const SweepPoint& point : tier.access->ideal)
+      access["ideal"].push_back(
+          {{"bytes", point.bytes}, {"rate_Bps", rate(point.bytes, point.seconds)}});
+    for (const PlaceRate& place : tier.access->places)
+      access["places"].push_back({{"place", place.place}, {"read_Bps", place.read_Bps}});
+  }
+  for (std::size_t i = 0; tier.layouts && i < tier.layouts->size(); ++i) {
+    const LayoutCost& layout = (*tier.layouts)[i];
+    result["layouts"].push_back({{"name", layout.name},
+                                 {"piece_bytes", layout.bytes / layout.pieces},
+                                 {"rate_Bps", rate(layout.bytes, layout.seconds)}});
+  }
+  if (tier.contention)
+    result["contention"] = {{"new_tokens", tier.contention->new_tokens},
+                            {"load_slowdown", tier.contention->load_slowdown},
+                            {"prefill_slowdown", tier.contention->prefill_slowdown}};
+}
+
 json tier_json(const Tier& tier) {
   json result = {
       {"name", tier.name}, {"kind", tier.kind}, {"status", tier.status}, {"reason", tier.reason}};
@@ -24,6 +52,7 @@ json tier_json(const Tier& tier) {
     result["holdout_median_error"] = tier.load->holdout_median_error;
     result["holdout_worst_error"] = tier.load->holdout_worst_error;
   }
+  add_extras(result, tier);
   const BreakEven& b = tier.break_even;
   result["break_even"] = {
       {"verdict", to_string(b.verdict)}, {"reason", b.reason},       {"tokens", b.tokens},

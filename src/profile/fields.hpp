@@ -170,6 +170,41 @@ void fields(V& v, Layout& l) {
 }
 
 template <class V>
+void fields(V& v, PlaceRate& p) {
+  v("place", p.place, Rule::any);
+  v("read_Bps", p.read_Bps, Rule::non_negative);
+}
+
+template <class V>
+void fields(V& v, Access& a) {
+  v("mode", a.mode, Rule::any);
+  v("ideal", a.ideal, Rule::any);
+  v("engine_share", a.engine_share, Rule::non_negative);
+  v("places", a.places, Rule::any);
+}
+
+template <class V>
+void fields(V& v, LayoutCost& l) {
+  v("name", l.name, Rule::any);
+  v("bytes", l.bytes, Rule::positive);
+  v("pieces", l.pieces, Rule::positive);
+  v("seconds", l.seconds, Rule::any);
+}
+
+template <class V>
+void fields(V& v, Contention& c) {
+  v("bytes", c.bytes, Rule::positive);
+  v("pieces", c.pieces, Rule::positive);
+  v("new_tokens", c.new_tokens, Rule::positive);
+  v("load_alone_s", c.load_alone_s, Rule::positive);
+  v("prefill_alone_s", c.prefill_alone_s, Rule::positive);
+  v("load", c.load, Rule::any);
+  v("prefill", c.prefill, Rule::any);
+  v("load_slowdown", c.load_slowdown, Rule::positive);
+  v("prefill_slowdown", c.prefill_slowdown, Rule::positive);
+}
+
+template <class V>
 void fields(V& v, Tier& t) {
   v("name", t.name, Rule::any);
   v("spec", t.spec, Rule::any);
@@ -182,6 +217,9 @@ void fields(V& v, Tier& t) {
   v("sweep", t.sweep, Rule::any);
   v("store_Bps", t.store_Bps, Rule::non_negative);
   v("store_synced_Bps", t.store_synced_Bps, Rule::non_negative);
+  v("access", t.access, Rule::any);
+  v("layouts", t.layouts, Rule::any);
+  v("contention", t.contention, Rule::any);
   v("break_even", t.break_even, Rule::any);
 }
 

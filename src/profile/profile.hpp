@@ -13,8 +13,8 @@ namespace breakeven::profile {
 
 inline constexpr const char* schema_name = "breakeven";
 inline constexpr int schema_major = 1;
-inline constexpr int schema_minor = 0;
-inline constexpr const char* schema_version = "1.0.0";
+inline constexpr int schema_minor = 1;
+inline constexpr const char* schema_version = "1.1.0";
 
 /// A sampled time: median with its interval, and everything needed to judge it.
 struct Measurement {
@@ -133,6 +133,36 @@ struct Layout {
                pieces_per_chunk = 1; ///< pieces(p) = ceil(p / chunk_tokens) * pieces_per_chunk
 };
 
+/// The rate of one of several places that a tier is striped over, by itself.
+struct PlaceRate {
+  std::string place;
+  double read_Bps = 0;
+};
+
+/// A tier that can be read in two ways: as engines do (a file per chunk of tokens, opened and
+/// closed) and as fast as it goes (one large file). The gap is advice.
+struct Access {
+  std::string mode;              ///< of the loads in `sweep`: "engine" or "ideal"
+  std::vector<SweepPoint> ideal; ///< some of those loads, made the ideal way
+  double engine_share = 0;       ///< rate as engines read / ideal rate, largest load; 0 = one way
+  std::vector<PlaceRate> places; ///< more than one: their ideal rates, one by one
+};
+
+/// What the same bytes cost in the pieces that an engine's layout, or a plain size, cuts them in.
+struct LayoutCost {
+  std::string name; ///< "per layer, K and V apart", "pieces of 64 KiB", ...
+  std::int64_t bytes = 0, pieces = 0;
+  Measurement seconds;
+};
+
+/// Loads while prefill runs on the device, and what each does to the other.
+struct Contention {
+  std::int64_t bytes = 0, pieces = 0, new_tokens = 0; ///< the load; the step that is repeated
+  double load_alone_s = 0, prefill_alone_s = 0;
+  Measurement load, prefill;                      ///< both at once
+  double load_slowdown = 0, prefill_slowdown = 0; ///< median at once / alone
+};
+
 struct Tier {
   std::string name, spec, kind;
   std::string status; ///< "calibrated" or "uncalibrated"
@@ -142,6 +172,9 @@ struct Tier {
   std::optional<LoadModel> load; ///< absent when uncalibrated
   std::vector<SweepPoint> sweep;
   double store_Bps = 0, store_synced_Bps = 0; ///< 0 = not measured
+  std::optional<Access> access;
+  std::optional<std::vector<LayoutCost>> layouts;
+  std::optional<Contention> contention;
   BreakEven break_even;
 };
 

@@ -14,6 +14,7 @@ json allowed_values(const std::string& type, const std::string& key) {
   if (type == "BreakEvenFile" && key == "status")
     return {"measured", "predicted", "published", "imported"};
   if (type == "Tier" && key == "status") return {"calibrated", "uncalibrated"};
+  if (type == "Access" && key == "mode") return {"engine", "ideal"};
   if (type == "TierAnswer" && key == "winner") return {"load", "recompute", "tie"};
   return nullptr;
 }
@@ -92,6 +93,10 @@ private:
   static std::string type_name(const AttentionGrid&) { return "AttentionGrid"; }
   static std::string type_name(const StepCheck&) { return "StepCheck"; }
   static std::string type_name(const Tier&) { return "Tier"; }
+  static std::string type_name(const Access&) { return "Access"; }
+  static std::string type_name(const PlaceRate&) { return "PlaceRate"; }
+  static std::string type_name(const LayoutCost&) { return "LayoutCost"; }
+  static std::string type_name(const Contention&) { return "Contention"; }
   static std::string type_name(const LoadModel&) { return "LoadModel"; }
   static std::string type_name(const PieceKnee&) { return "PieceKnee"; }
   static std::string type_name(const BandwidthPoint&) { return "BandwidthPoint"; }

@@ -58,6 +58,21 @@ public:
         measurement(g.seconds[c][n], fmt::format("{}[{}]", row, n));
     }
   }
+  /// What version 1.1 added.
+  void extras(const Tier& t, const std::string& path) const {
+    if (t.access) {
+      require(t.access->mode == "engine" || t.access->mode == "ideal", path + ".access.mode",
+              "must be 'engine' or 'ideal'");
+      for (std::size_t i = 0; i < t.access->ideal.size(); ++i)
+        measurement(t.access->ideal[i].seconds,
+                    fmt::format("{}.access.ideal[{}].seconds", path, i));
+    }
+    for (std::size_t i = 0; t.layouts && i < t.layouts->size(); ++i)
+      measurement((*t.layouts)[i].seconds, fmt::format("{}.layouts[{}].seconds", path, i));
+    if (!t.contention) return;
+    measurement(t.contention->load, path + ".contention.load");
+    measurement(t.contention->prefill, path + ".contention.prefill");
+  }
   void tier(const Tier& t, const std::string& path) const {
     require(!t.name.empty(), path + ".name", "must not be empty");
     require(t.status == "calibrated" || t.status == "uncalibrated", path + ".status",
@@ -68,6 +83,7 @@ public:
             "must say why the tier is uncalibrated");
     for (std::size_t i = 0; i < t.sweep.size(); ++i)
       measurement(t.sweep[i].seconds, fmt::format("{}.sweep[{}].seconds", path, i));
+    extras(t, path);
     const BreakEven& b = t.break_even;
     require(b.confidence < 1, path + ".break_even.confidence", "must be below 1");
     require(b.hi_tokens == 0 || b.lo_tokens <= b.hi_tokens, path + ".break_even",

@@ -37,7 +37,9 @@ public:
   FileTier(const TierSpec& spec, const TierOptions& options, compute::DeviceBuffer& device)
       : Tier(spec, with_chunk(options, parse_file_spec(spec)), device),
         m_file_spec(parse_file_spec(spec)), m_plan(plan_files(m_file_spec, options)),
-        m_team(threads_for(options)) {}
+        m_team(threads_for(options)) {
+    m_access_mode = m_plan.chunks > 0 ? "engine" : "ideal";
+  }
   ~FileTier() override {
     if (m_staging.data() != nullptr) m_device.unpin_host(m_staging.data());
   }
@@ -250,7 +252,8 @@ void FileTier::tune() {
          ++i) {
       StoreFiles one = m_store->ideal_files(i);
       one.registered = m_large.registered;
-      m_identity["ideal_read" + suffix(i)] = format_rate(large_rate(one, 3));
+      m_places.push_back({m_file_spec.directories[i], large_rate(one, 3)});
+      m_identity["ideal_read" + suffix(i)] = format_rate(m_places.back().read_Bps);
     }
   }
   m_identity["requests"] = fmt::format(

@@ -67,7 +67,7 @@ protected:
     m_pool = HostMemory(m_source.total_bytes(), "the source of the memory tier");
     if (m_node) bind();
     bind_near_device();
-    fill();
+    fill(m_pool.bytes());
     m_device.pin_host(m_pool.data(), m_pool.bytes());
     m_scratch_bytes = m_pool.bytes();
     m_identity["threads"] = std::to_string(m_team.threads());
@@ -128,8 +128,8 @@ private:
                               *m_node, refusal));
   }
 
-  void fill() {
-    m_team.run(m_pool.bytes() / granule_bytes, [&](std::size_t i) {
+  void fill(std::uint64_t bytes) {
+    m_team.run(bytes / granule_bytes, [&](std::size_t i) {
       fill_pattern(m_pool.data() + i * granule_bytes, granule_bytes, m_options.seed,
                    i * granule_bytes);
     });
@@ -158,27 +158,25 @@ double MemoryTier::copy_rate(std::byte* to, const std::byte* from, std::uint64_t
   return static_cast<double>(bytes) / std::chrono::duration<double>(clock::now() - start).count();
 }
 
-/// Offload: from the device's buffer back to host memory. Memory has nothing to sync.
+/// Offload: from the device's buffer back to host memory. Memory has nothing to sync. The target is
+/// a part of the pool, written anew afterwards: fresh memory would cost page faults, which take
+/// longest where a hypervisor has to find the pages.
 void MemoryTier::measure_store() {
+  using clock = std::chrono::steady_clock;
   const std::uint64_t bytes =
       std::min(m_pool.bytes() / 4, m_options.max_load_bytes) / granule_bytes * granule_bytes;
   if (bytes == 0) return;
-  HostMemory target(bytes, "measuring stores");
-  if (m_node && !bind_memory(target.data(), bytes, *m_node).empty()) return;
-  fill_pattern(target.data(), bytes, 0, 0); // page faults are not part of a store
-  double best = 0;
   for (int round = 0; round < 3; ++round) {
     if (const std::byte* device = m_device.host_address()) {
-      best = std::max(best, copy_rate(target.data(), device, bytes));
+      m_store_Bps = std::max(m_store_Bps, copy_rate(m_pool.data(), device, bytes));
       continue;
     }
-    using clock = std::chrono::steady_clock;
     const clock::time_point start = clock::now();
-    m_device.copy_out(0, target.data(), bytes);
+    m_device.copy_out(0, m_pool.data(), bytes);
     const std::chrono::duration<double> seconds = clock::now() - start;
-    best = std::max(best, static_cast<double>(bytes) / seconds.count());
+    m_store_Bps = std::max(m_store_Bps, static_cast<double>(bytes) / seconds.count());
   }
-  m_store_Bps = best;
+  fill(bytes);
 }
 
 /// Unless the spec says otherwise, the data is where a server that knows its GPU puts it.

@@ -43,6 +43,12 @@ struct LoadShape {
   int in_flight = 1;
 };
 
+/// One of several places that a tier is striped over, measured by itself.
+struct PlaceRate {
+  std::string place; ///< a directory
+  double read_Bps = 0;
+};
+
 struct TierOptions {
   KvLayout layout;
   std::uint64_t max_load_bytes =
@@ -83,6 +89,10 @@ public:
   [[nodiscard]] const std::string& disqualified() const { return m_disqualified; }
   /// Upper bound in bytes per second from link or drive facts; 0 = unknown.
   [[nodiscard]] double ceiling_Bps() const { return m_ceiling_Bps; }
+  /// How load() reads where there is more than one way: "engine" or "ideal"; else "".
+  [[nodiscard]] const std::string& access_mode() const { return m_access_mode; }
+  /// Empty unless the tier is striped over several places.
+  [[nodiscard]] const std::vector<PlaceRate>& places() const { return m_places; }
   /// Bytes of scratch space the tier holds while it lives.
   [[nodiscard]] std::uint64_t scratch_bytes() const { return m_scratch_bytes; }
   /// Store side: bytes per second with and without fsync; 0 = not measured.
@@ -112,6 +122,8 @@ protected:
   double m_store_Bps = 0;
   double m_store_synced_Bps = 0;
   double m_ideal_Bps = 0;
+  std::string m_access_mode;
+  std::vector<PlaceRate> m_places;
 
 private:
   void require(const LoadShape& shape) const;
