@@ -1,8 +1,8 @@
 #include "cli/summary.hpp"
 
 #include "cli/table.hpp"
-#include "report/report.hpp"
 #include "cli/tier_notes.hpp"
+#include "report/report.hpp"
 #include "support/text.hpp"
 #include "support/units.hpp"
 

@@ -127,7 +127,8 @@ std::string json_schema_text() {
       {"type", "object"},
       {"properties",
        {{"name", {{"const", schema_name}}},
-        {"version", {{"type", "string"}, {"pattern", std::string("^") + major + "\\.[0-9]+\\.[0-9]+$"}}}}},
+        {"version",
+         {{"type", "string"}, {"pattern", std::string("^") + major + "\\.[0-9]+\\.[0-9]+$"}}}}},
       {"required", {"name", "version"}},
       {"additionalProperties", false}};
   json properties = {{"schema", schema_key}};
