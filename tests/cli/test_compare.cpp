@@ -2,6 +2,7 @@
 #include "support/sample_file.hpp"
 
 #include "cli/command.hpp"
+#include "profile/profile.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -54,7 +55,7 @@ TEST_CASE("compare refuses wrong usage with 2 and bad files with 3, by name") {
   const WithFiles box;
   box.write("cut.json", box.read("base.json").substr(0, 500));
   std::string other = box.read("base.json");
-  other.replace(other.find("1.0.0"), 5, "2.0.0");
+  other.replace(other.find(breakeven::profile::schema_version), 5, "2.0.0");
   box.write("major.json", other);
   for (const char* arguments :
        {"base.json", "base.json slow.json --fail-on never", "base.json slow.json --threshold -1%",
@@ -74,7 +75,7 @@ TEST_CASE("compare refuses wrong usage with 2 and bad files with 3, by name") {
 TEST_CASE("files of different minor versions compare, and the versions are named") {
   const WithFiles box;
   std::string newer = box.read("base.json");
-  newer.replace(newer.find("1.0.0"), 5, "1.7.0");
+  newer.replace(newer.find(breakeven::profile::schema_version), 5, "1.7.0");
   newer.insert(newer.find("\"status\""), "\"a_later_key\": {\"schema\": 1}, ");
   box.write("newer.json", newer);
   const Result result = box.run("breakeven compare base.json newer.json --json");

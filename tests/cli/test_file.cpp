@@ -2,6 +2,7 @@
 #include "support/sample_file.hpp"
 
 #include "cli/command.hpp"
+#include "profile/profile.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -107,7 +108,7 @@ TEST_CASE("damaged files are bad input, by name") {
   box.write("cut.json", text.substr(0, text.size() / 2));
   box.write("empty.json", "");
   std::string newer = text;
-  newer.replace(newer.find("1.0.0"), 5, "9.0.0");
+  newer.replace(newer.find(breakeven::profile::schema_version), 5, "9.0.0");
   box.write("newer.json", newer);
   for (const char* name : {"cut.json", "empty.json", "newer.json", "missing.json", "."})
     for (const char* verb : {"show", "check --tier disk --cached 4096"}) {

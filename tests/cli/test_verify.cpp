@@ -84,9 +84,9 @@ TEST_CASE("verify says what is wrong with a file, a tier, a model and a device")
 TEST_CASE("an interrupted verification leaves no scratch and says so") {
   const Sandbox box;
   const Result result = box.run(
-      "'" BREAKEVEN_BINARY "' verify '" BREAKEVEN_SOURCE_DIR
+      "{ '" BREAKEVEN_BINARY "' verify '" BREAKEVEN_SOURCE_DIR
       "/profiles/published/h100-llama-3.2-3b.json' --tier ssd=file:. --budget 60s & pid=$!; "
-      "sleep 2; kill -INT $pid; wait $pid");
+      "sleep 2; kill -INT $pid; wait $pid; }");
   INFO(result.err);
   CHECK(result.exit_code == 130);
   CHECK_THAT(result.err, Contains("interrupted"));
