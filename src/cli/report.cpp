@@ -1,3 +1,4 @@
+#include "cli/png.hpp"
 #include "cli/verbs.hpp"
 
 #include "profile/text_file.hpp"
@@ -37,14 +38,11 @@ const report::Plot& chosen(const std::vector<report::Plot>& plots, const std::st
 }
 
 void run(const Options& options) {
-  if (!options.png.empty())
-    throw error(error_kind::environment,
-                "this program writes no PNG: write --svg and convert that, for example with "
-                "`rsvg-convert -z 2 -o picture.png picture.svg` or a browser");
-  if (options.output.empty() && options.svg.empty())
-    throw error(error_kind::usage, "report needs -o report.html, or --svg picture.svg");
+  if (options.output.empty() && options.svg.empty() && options.png.empty())
+    throw error(error_kind::usage,
+                "report needs -o report.html, or --svg picture.svg, or --png picture.png");
   for (const std::string& path : options.paths)
-    for (const std::string& output : {options.output, options.svg}) {
+    for (const std::string& output : {options.output, options.svg, options.png}) {
       std::error_code ignored;
       if (!output.empty() && std::filesystem::equivalent(path, output, ignored))
         throw error(error_kind::usage, printable(output) + " is one of the break-even files: "
@@ -55,10 +53,17 @@ void run(const Options& options) {
   for (std::size_t i = 0; i < options.paths.size(); ++i)
     inputs.push_back({labels[i], profile::read_file(options.paths[i])});
   std::vector<std::string> written;
-  if (!options.svg.empty()) {
+  if (!options.svg.empty() || !options.png.empty()) {
     const std::vector<report::Plot> plots = report::plots(inputs);
-    profile::write_text(report::svg(chosen(plots, options.plot)), options.svg);
-    written.push_back(options.svg);
+    const std::string picture = report::svg(chosen(plots, options.plot));
+    if (!options.svg.empty()) {
+      profile::write_text(picture, options.svg);
+      written.push_back(options.svg);
+    }
+    if (!options.png.empty()) {
+      write_png(picture, options.png);
+      written.push_back(options.png);
+    }
   }
   if (!options.output.empty()) {
     profile::write_text(report::page(inputs, fresh_nonce()), options.output);
@@ -78,10 +83,10 @@ void add_report(CLI::App& command, Outcome&) {
       ->required();
   command.add_option("-o,--output", options->output, "HTML page to write, complete in itself");
   command.add_option("--svg", options->svg, "write one plot as a picture");
-  command.add_option("--png", options->png, "says how to make a PNG of the SVG");
+  command.add_option("--png", options->png, "the same as a PNG, drawn by rsvg-convert");
   command
       .add_option("--plot", options->plot,
-                  "the plot of --svg: times, bandwidth, frontier, contention or pieces")
+                  "the plot of --svg and --png: times, bandwidth, frontier, contention or pieces")
       ->capture_default_str();
   command.add_flag("--quiet", options->quiet, "do not say what was written");
   command.callback([options] { run(*options); });

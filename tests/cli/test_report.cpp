@@ -53,15 +53,32 @@ TEST_CASE("every page has a nonce of its own") {
   CHECK(nonce(first) != nonce(second));
 }
 
+TEST_CASE("a plot becomes a PNG where rsvg-convert is installed") {
+  const Sandbox box;
+  put(box, "a.json", solved());
+  if (box.run("rsvg-convert --version").exit_code != 0) {
+    WARN("skipped: rsvg-convert is not installed");
+    return;
+  }
+  const Result result = box.run("breakeven report a.json --png r.png");
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(box.read("r.png").rfind("\x89PNG\r\n", 0) == 0);
+  CHECK(box.entries() == 2);
+  CHECK(box.run("breakeven report a.json --png a.json").exit_code == 2);
+  CHECK(box.run("breakeven report a.json --png no/such/r.png").exit_code == 4);
+}
+
 TEST_CASE("report refuses what it cannot do, in words") {
   const Sandbox box;
   put(box, "a.json", solved());
   CHECK(box.run("breakeven report a.json").exit_code == 2);
   CHECK(box.run("breakeven report none.json -o r.html").exit_code == 3);
   CHECK(box.run("breakeven report a.json -o no/such/r.html").exit_code == 4);
-  const Result png = box.run("breakeven report a.json --png r.png");
+  const Result png = box.run("PATH=/nonexistent '" BREAKEVEN_BINARY "' report a.json --png r.png");
   CHECK(png.exit_code == 4);
-  CHECK(png.err.find("--svg") != std::string::npos);
+  CHECK(png.err.find("librsvg2-bin") != std::string::npos);
+  CHECK(box.entries() == 1);
   const Result plot = box.run("breakeven report a.json --svg r.svg --plot frontiers");
   CHECK(plot.exit_code == 2);
   CHECK(plot.err.find("frontier") != std::string::npos);
