@@ -1,5 +1,6 @@
 #include "doctor/checks.hpp"
 
+#include "node/nvml.hpp"
 #include "support/units.hpp"
 
 #include <fmt/format.h>
@@ -10,11 +11,6 @@
 /// What NVIDIA's driver says of its GPUs.
 namespace breakeven::doctor {
 namespace {
-
-// nvmlClocksThrottleReasons of the NVML API reference.
-constexpr unsigned long long software_power_cap = 0x4, hardware_slowdown = 0x8,
-                             software_thermal = 0x20, hardware_thermal = 0x40,
-                             hardware_power_brake = 0x80;
 
 class GpuRows {
 public:
@@ -86,16 +82,17 @@ private:
 
   void throttling() {
     if (!m_gpu.throttle_reasons) return;
-    const unsigned long long bits = *m_gpu.throttle_reasons;
+    namespace reasons = node::clock_reasons;
+    const std::uint64_t bits = *m_gpu.throttle_reasons;
     std::string found;
-    const auto name = [&](unsigned long long bit, const char* what) {
+    const auto name = [&](std::uint64_t bit, const char* what) {
       if ((bits & bit) != 0) found += (found.empty() ? "" : ", ") + std::string(what);
     };
-    name(software_power_cap, "at its power limit");
-    name(hardware_slowdown, "slowed down by the hardware");
-    name(software_thermal, "slowed down by the driver for its temperature");
-    name(hardware_thermal, "slowed down by the hardware for its temperature");
-    name(hardware_power_brake, "braked by the power supply");
+    name(reasons::power_cap, "at its power limit");
+    name(reasons::hardware_slowdown, "slowed down by the hardware");
+    name(reasons::software_thermal, "slowed down by the driver for its temperature");
+    name(reasons::hardware_thermal, "slowed down by the hardware for its temperature");
+    name(reasons::power_brake, "braked by the power supply");
     std::string clocks;
     if (m_gpu.sm_clock_MHz && m_gpu.sm_clock_max_MHz)
       clocks = fmt::format("; {} of {} MHz", *m_gpu.sm_clock_MHz, *m_gpu.sm_clock_max_MHz);
