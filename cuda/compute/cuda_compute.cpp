@@ -1,6 +1,7 @@
 #include "cuda/compute/cuda_compute.hpp"
 
 #include "compute/layer.hpp"
+#include "compute/step_lengths.hpp"
 #include "cuda/copy/cuda_device_buffer.hpp"
 #include "cuda/kernels/rows.hpp"
 #include "cuda/runtime/check.hpp"
@@ -78,8 +79,9 @@ CudaCompute::~CudaCompute() {
 
 void CudaCompute::check_kinds() {
   const auto warn = [&](const std::string& sentence) { m_warnings.push_back(sentence); };
-  warn("the CUDA back end of this version has not been checked on a GPU: run scripts/gpu_check, and "
-       "compare the step times with your engine's, before trusting these");
+  warn(
+      "the CUDA back end of this version has not been checked on a GPU: run scripts/gpu_check, and "
+      "compare the step times with your engine's, before trusting these");
   if (m_architecture.hidden % 8 != 0)
     throw error(error_kind::environment, "the cuda device cannot run " + m_architecture.name +
                                              ": its hidden size is not a multiple of 8");
@@ -174,16 +176,6 @@ double CudaCompute::estimate_s(double flop, double bytes) const {
   return std::max(flop / flop_per_s, bytes / memory_Bps);
 }
 
-void CudaCompute::check_lengths(std::int64_t context, std::int64_t new_tokens) const {
-  if (new_tokens < 1 || new_tokens > m_options.chunk_tokens || context < 0 ||
-      context > m_options.max_context_tokens)
-    throw error(error_kind::usage, "a step of " + std::to_string(new_tokens) +
-                                       " new tokens after " + std::to_string(context) +
-                                       " is outside what this device was set up for (" +
-                                       std::to_string(m_options.chunk_tokens) + " after " +
-                                       std::to_string(m_options.max_context_tokens) + ")");
-}
-
 void CudaCompute::keep_busy(const std::function<double()>& work) {
   const double start = now_s();
   m_busy_s = std::max(0.0, m_busy_s - std::max(0.0, start - m_last_end_s));
@@ -197,24 +189,22 @@ void CudaCompute::was_busy(double seconds) {
 }
 
 std::unique_ptr<measure::Workload> CudaCompute::dense(std::int64_t new_tokens) {
-  check_lengths(0, new_tokens);
+  compute::check_step_lengths(m_options, 0, new_tokens);
   return make_dense_workload(*this, new_tokens);
 }
 
 std::unique_ptr<measure::Workload> CudaCompute::attention(std::size_t kind_index,
                                                           std::int64_t context_tokens,
                                                           std::int64_t new_tokens) {
-  check_lengths(context_tokens, new_tokens);
-  if (kind_index >= m_kinds.size())
-    throw error(error_kind::usage, "model " + m_architecture.name + " has no layer kind " +
-                                       std::to_string(kind_index));
+  compute::check_step_lengths(m_options, context_tokens, new_tokens);
+  compute::check_kind(m_architecture, kind_index);
   if (m_kinds[kind_index].caches.empty()) return nullptr;
   return make_attention_workload(*this, kind_index, context_tokens, new_tokens);
 }
 
 std::unique_ptr<measure::Workload> CudaCompute::step(std::int64_t context_tokens,
                                                      std::int64_t new_tokens) {
-  check_lengths(context_tokens, new_tokens);
+  compute::check_step_lengths(m_options, context_tokens, new_tokens);
   return make_step_workload(*this, context_tokens, new_tokens);
 }
 

@@ -67,7 +67,6 @@ public:
   void set_rope(std::int64_t context, std::int64_t tokens);
   /// Seconds that so much work takes here, roughly: to size samples.
   [[nodiscard]] double estimate_s(double flop, double bytes) const;
-  void check_lengths(std::int64_t context, std::int64_t new_tokens) const;
   /// Runs `work` (which returns device seconds) again and again until the device has lately been
   /// busy for sustained_s more than it has been idle.
   void keep_busy(const std::function<double()>& work);

@@ -1,5 +1,6 @@
 #include "compute/cpu_compute.hpp"
 
+#include "compute/step_lengths.hpp"
 #include "measure/statistics.hpp"
 #include "node/node.hpp"
 #include "support/error.hpp"
@@ -243,35 +244,23 @@ double CpuCompute::estimate_s(double flop, double bytes) const {
   return std::max(flop / m_flop_per_s, bytes / modest_memory_Bps);
 }
 
-void CpuCompute::check_lengths(std::int64_t context, std::int64_t new_tokens) const {
-  if (new_tokens < 1 || new_tokens > m_options.chunk_tokens || context < 0 ||
-      context > m_options.max_context_tokens)
-    throw error(error_kind::usage, "a step of " + std::to_string(new_tokens) +
-                                       " new tokens after " + std::to_string(context) +
-                                       " is outside what this device was set up for (" +
-                                       std::to_string(m_options.chunk_tokens) + " after " +
-                                       std::to_string(m_options.max_context_tokens) + ")");
-}
-
 std::unique_ptr<measure::Workload> CpuCompute::dense(std::int64_t new_tokens) {
-  check_lengths(0, new_tokens);
+  check_step_lengths(m_options, 0, new_tokens);
   return make_dense_workload(*this, new_tokens);
 }
 
 std::unique_ptr<measure::Workload> CpuCompute::attention(std::size_t kind_index,
                                                          std::int64_t context_tokens,
                                                          std::int64_t new_tokens) {
-  check_lengths(context_tokens, new_tokens);
-  if (kind_index >= m_kinds.size())
-    throw error(error_kind::usage, "model " + m_architecture.name + " has no layer kind " +
-                                       std::to_string(kind_index));
+  check_step_lengths(m_options, context_tokens, new_tokens);
+  check_kind(m_architecture, kind_index);
   if (m_kinds[kind_index].caches.empty()) return nullptr;
   return make_attention_workload(*this, kind_index, context_tokens, new_tokens);
 }
 
 std::unique_ptr<measure::Workload> CpuCompute::step(std::int64_t context_tokens,
                                                     std::int64_t new_tokens) {
-  check_lengths(context_tokens, new_tokens);
+  check_step_lengths(m_options, context_tokens, new_tokens);
   return make_step_workload(*this, context_tokens, new_tokens);
 }
 

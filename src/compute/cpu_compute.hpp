@@ -68,7 +68,6 @@ public:
   void set_rope(std::int64_t context, std::int64_t tokens);
   /// Seconds that a workload of so much work takes here, roughly: to size samples.
   [[nodiscard]] double estimate_s(double flop, double bytes) const;
-  void check_lengths(std::int64_t context, std::int64_t new_tokens) const;
 
 private:
   void choose_precision();
