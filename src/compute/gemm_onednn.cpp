@@ -13,7 +13,7 @@ std::unique_ptr<GemmEngine> make_onednn_gemm(Element, int) {
 #include "compute/buffer.hpp"
 #include "compute/cpu_features.hpp"
 #include "compute/kv_cache.hpp"
-#include "support/error.hpp"
+#include "compute/onednn_text.hpp"
 
 #include <cstring>
 #include <dnnl.hpp>
@@ -71,7 +71,7 @@ public:
       m_implementation = chosen.impl_info_str();
       return matrix;
     } catch (const dnnl::error& e) {
-      throw refusal("pack", k, n, e);
+      throw onednn_refusal("pack a", k, n, e);
     }
   }
 
@@ -94,15 +94,13 @@ public:
       primitive.execute(m_stream, arguments);
       m_stream.wait();
     } catch (const dnnl::error& e) {
-      throw refusal("multiply by", m.k(), m.n(), e);
+      throw onednn_refusal("multiply by a", m.k(), m.n(), e);
     }
   }
 
   [[nodiscard]] Element element() const override { return m_element; }
   [[nodiscard]] std::string description() const override {
-    const dnnl_version_t* v = dnnl_version();
-    return "onednn " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
-           std::to_string(v->patch) + (m_implementation.empty() ? "" : " " + m_implementation);
+    return onednn_version() + (m_implementation.empty() ? "" : " " + m_implementation);
   }
 
 private:
@@ -131,13 +129,6 @@ private:
     const auto found = m_primitives.find(key);
     if (found != m_primitives.end()) return found->second;
     return m_primitives.emplace(key, dnnl::matmul(describe(key, weights))).first->second;
-  }
-
-  static error refusal(const char* what, std::int64_t k, std::int64_t n, const dnnl::error& e) {
-    return {error_kind::environment, std::string("oneDNN refused to ") + what + " a " +
-                                         std::to_string(k) + " x " + std::to_string(n) +
-                                         " matrix (" + e.what() +
-                                         "): free memory, or build without oneDNN"};
   }
 
   Element m_element;

@@ -13,7 +13,7 @@ std::unique_ptr<GemmEngine> make_onednn_int8_gemm(int) {
 #include "compute/bf16.hpp"
 #include "compute/buffer.hpp"
 #include "compute/int8.hpp"
-#include "support/error.hpp"
+#include "compute/onednn_text.hpp"
 
 #include <dnnl.hpp>
 #include <map>
@@ -78,7 +78,7 @@ public:
       m_stream.wait();
       return matrix;
     } catch (const dnnl::error& e) {
-      throw refusal("pack", k, n, e);
+      throw onednn_refusal("pack an int8", k, n, e);
     }
   }
 
@@ -108,9 +108,7 @@ public:
     return Element::bf16;
   }
   [[nodiscard]] std::string description() const override {
-    const dnnl_version_t* v = dnnl_version();
-    return "onednn " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
-           std::to_string(v->patch) + " " + m_implementation + " int8";
+    return onednn_version() + " " + m_implementation + " int8";
   }
 
 private:
@@ -136,15 +134,8 @@ private:
           m_stream, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, m.weights}, {DNNL_ARG_DST, product}});
       m_stream.wait();
     } catch (const dnnl::error& e) {
-      throw refusal("multiply by", m.k(), m.n(), e);
+      throw onednn_refusal("multiply by an int8", m.k(), m.n(), e);
     }
-  }
-
-  static error refusal(const char* what, std::int64_t k, std::int64_t n, const dnnl::error& e) {
-    return {error_kind::environment, std::string("oneDNN refused to ") + what + " an int8 " +
-                                         std::to_string(k) + " x " + std::to_string(n) +
-                                         " matrix (" + e.what() +
-                                         "): free memory, or build without oneDNN"};
   }
 
   struct Key {
